@@ -1,0 +1,37 @@
+"""The exception and warning classes of lamina.
+
+Wherever NumPy or Python has a class for what went wrong, lamina raises that class or a child of it, so that code which
+catches NumPy's errors catches lamina's too.
+"""
+
+
+class AxisError(ValueError, IndexError):
+    """An axis outside ``0 <= axis < rank``; both a `ValueError` and an `IndexError`, as NumPy's is.
+
+    >>> issubclass(AxisError, ValueError) and issubclass(AxisError, IndexError)
+    True
+    """
+
+
+class GraphError(ValueError):
+    """An expression graph that breaks a rule of `lamina.expr`; raised by `lamina.expr.check`."""
+
+
+class TraceError(TypeError):
+    """A program that can't be traced: the message names the function, the argument and the line."""
+
+
+class EscapedValueError(TraceError):
+    """A traced value that was used outside the scope it was made in."""
+
+
+class ConcretizationError(TraceError):
+    """A traced value whose number was demanded (``if x.sum() > 0``, ``float(x)``) where it isn't known yet."""
+
+
+class DataDependentShapeError(TraceError, NotImplementedError):
+    """An operation whose result's shape depends on data (``nonzero``, ``x[mask]``), on a traced value."""
+
+
+class LaminaWarning(UserWarning):
+    """The parent of every warning that lamina gives."""
