@@ -31,7 +31,8 @@ def benchmarks() -> list[Benchmark]:
     buffer = array.reshape(-1)
     window = np.lib.stride_tricks.sliding_window_view
     permuted = layout.move(Permute((3, 1, 0, 2)))
-    assert permuted is not None
+    flipped = layout.move(Slice((Range(7, 8, -1), Range(0, 1, 1), Range(0, 32, 1), Range(0, 16, 1))))
+    assert permuted is not None and flipped is not None
     ranges = (Range(0, 4, 2), Range(0, 1, 1), Range(31, 32, -1), Range(4, 8, 1))
     return [
         compare("contiguous", lambda: Layout.contiguous(SHAPE), lambda: np.ndarray(SHAPE, np.uint8, buffer)),
@@ -44,7 +45,7 @@ def benchmarks() -> list[Benchmark]:
         compare("permute", lambda: layout.move(Permute((3, 1, 0, 2))), lambda: array.transpose((3, 1, 0, 2))),
         compare("slice", lambda: layout.move(Slice(ranges)), lambda: array[0:7:2, :, ::-1, 4:12]),
         compare("window", lambda: layout.move(Window((WindowSpec(2, 3, 1, 1),))), lambda: window(array, 3, 2)),
-        compare("coalesce", lambda: coalesce((layout, permuted))),
+        compare("coalesce", lambda: coalesce((layout, flipped))),
     ]
 
 

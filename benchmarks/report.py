@@ -7,6 +7,7 @@ import platform
 from collections.abc import Sequence
 from pathlib import Path
 
+import rich.box
 from rich.console import Console
 from rich.table import Table
 
@@ -15,6 +16,7 @@ from .harness import Row
 HEADINGS = ("benchmark", "contestant", "median", "spread", "× lamina", "rate", "to hold")
 NUMBERS = ("median", "spread", "× lamina", "rate")
 PACKAGES = ("lamina", "numpy", "rustworkx")
+WIDTH = 130
 
 
 def seconds(value: float) -> str:
@@ -43,12 +45,14 @@ def lines(rows: Sequence[Row]) -> list[tuple[str, ...]]:
 
 
 def show(rows: Sequence[Row]) -> None:
-    table = Table()
+    table = Table(box=rich.box.SIMPLE_HEAD)
     for heading in HEADINGS:
-        table.add_column(heading, justify="right" if heading in NUMBERS else "left")
+        table.add_column(heading, justify="right" if heading in NUMBERS else "left", no_wrap=heading != "to hold")
     for line in lines(rows):
         table.add_row(*line)
-    Console().print(table)
+    console = Console()
+    console.width = max(console.width, WIDTH)
+    console.print(table)
 
 
 def processor() -> str:
