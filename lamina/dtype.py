@@ -94,7 +94,7 @@ class DType:
         """The dtype of the real part: that of half the bits for a complex dtype, else the dtype itself."""
         if self.kind != "complex":
             return self
-        return _BY_NUMPY[np.empty(0, self.numpy).real.dtype]
+        return BY_NUMPY[np.empty(0, self.numpy).real.dtype]
 
     @property
     def limits(self) -> IntegerLimits | FloatLimits:
@@ -193,7 +193,8 @@ complex64  = _row("complex64",   64, "complex",  np.complex64)
 complex128 = _row("complex128", 128, "complex",  np.complex128)
 # fmt: on
 
-_BY_NUMPY = {d.numpy: d for d in DTYPES.values()}
+BY_NUMPY: dict["np.dtype[Any]", DType] = {d.numpy: d for d in DTYPES.values()}
+"""Every dtype by its NumPy dtype of native byte order."""
 
 WEAK: dict[type, DType] = {builtins.bool: bool, int: int64, float: float64, complex: complex128}
 """The dtype that a Python number of each type has where no array decides."""
@@ -291,9 +292,9 @@ def from_numpy(dtype: object) -> DType:
         found = np.dtype(dtype)  # type: ignore[call-overload]  # whatever np.dtype takes
     except (TypeError, ValueError) as error:
         raise TypeError(f"a dtype was expected, but got {dtype!r}; see lamina.dtype.DTYPES") from error
-    known = _BY_NUMPY.get(found)
+    known = BY_NUMPY.get(found)
     if known is None and not found.isnative:
-        known = _BY_NUMPY.get(found.newbyteorder("="))
+        known = BY_NUMPY.get(found.newbyteorder("="))
     if known is None:
         what = "structured" if found.names or found.subdtype else _REFUSED.get(found.char, str(found))
         raise TypeError(f"lamina has no {what} dtype, but got {_shown(dtype, found)}; see lamina.dtype.DTYPES")

@@ -1,0 +1,566 @@
+"""Arrays: a dtype, a layout and a buffer; and their way in from NumPy and its peers and out again.
+
+Nothing here computes with elements: operators and methods come from `lamina.operators`, which finds lamina's public
+functions by name. What enters or leaves shares its memory wherever a layout can say where its elements are; where it
+can't, `asarray` copies, or refuses if told not to.
+
+An array doesn't change what it holds, and offers no way to. But it may share its memory with somebody who does: an
+array of writable memory leaves as writable memory, one of read-only memory never does, and neither does one whose
+layout isn't distinct, since a write would show in several places.
+"""
+
+import ctypes
+import functools
+import operator
+import pickle
+import sys
+from collections.abc import Iterator
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Literal, NoReturn, SupportsIndex
+
+import numpy as np
+
+from lamina import dtype as dtypes
+from lamina.dtype import DType
+from lamina.layout import MAX_RANK, Layout
+from lamina.operators import Operators
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+_NUMPY_INPUTS = (np.ndarray, np.generic, int, float, complex, list, tuple)
+
+_IMMUTABLE = """a lamina array can't be changed in place.
+Make another one:          x = lamina.where(mask, value, x)
+or change a NumPy array:   y = np.array(x); y[index] = value"""
+
+
+class Array(Operators):
+    """An immutable array: elements of a dtype, at the positions that a layout names, in a buffer.
+
+    Args:
+        buffer: any contiguous bytes-like object, kept and not copied. Position 0 of the layout is at its first byte.
+        dtype: a dtype, or what stands for one.
+        layout: a `lamina.layout.Layout`, whose span lies in the buffer.
+
+    Raises ValueError for a span that leaves the buffer and for a buffer that isn't contiguous.
+
+    Operators, indexing and methods are NumPy's. ``np.asarray`` shares the array's memory (of packed dtypes, it gives
+    ml_dtypes arrays of one element a byte), as do DLPack and, from Python 3.12 on, the buffer protocol; before that
+    ``memoryview`` takes ``array.buffer``, as Python 3.11 lets no class of Python code be a buffer.
+
+    >>> from lamina.layout import Layout
+    >>> Array(bytes(range(6)), "uint8", Layout((2, 3), (-3, 1), offset=3))
+    lamina.Array([[3, 4, 5],
+                  [0, 1, 2]], shape=(2, 3), dtype=uint8)
+    >>> Array(bytes([0x21, 0x0F]), "int4", Layout.contiguous((3,))).tolist()
+    [1, 2, -1]
+    """
+
+    __slots__ = ("__weakref__", "_bytes", "_dtype", "_layout", "_values")
+
+    # At least `_values`, or both `_layout` and `_bytes`, is there from the start; the others when first asked for.
+    _dtype: DType
+    _values: "NDArray[Any] | None"  # never for a packed dtype
+    _layout: Layout | None
+    _bytes: "NDArray[np.uint8] | None"
+
+    def __init__(self, buffer: Any, dtype: object, layout: Layout) -> None:
+        if not isinstance(layout, Layout):
+            raise TypeError(f"Array: a lamina.layout.Layout was expected, but got {layout!r}")
+        self._dtype = dtypes.from_numpy(dtype)
+        self._layout = layout
+        self._values = None
+        try:
+            self._bytes = np.frombuffer(buffer, np.uint8)
+        except (TypeError, ValueError, BufferError) as error:
+            kind = TypeError if isinstance(error, TypeError) else ValueError
+            message = f"Array: a contiguous bytes-like object was expected, but got {type(buffer).__name__}: {error}"
+            raise kind(message) from error
+        needed = self._dtype.nbytes(layout.span[1])
+        if needed > self._bytes.size:
+            raise ValueError(
+                f"Array: the layout of {layout} reaches byte {needed} with elements of {self._dtype}, "
+                f"but the buffer has {self._bytes.size} bytes"
+            )
+
+    @property
+    def dtype(self) -> DType:
+        """The type of the elements."""
+        return self._dtype
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The extents of the axes."""
+        return self._values.shape if self._values is not None else self.layout.shape
+
+    @property
+    def layout(self) -> Layout:
+        """Where in the buffer each element is. Strides count elements, not bytes."""
+        if self._layout is None:
+            assert self._values is not None
+            self._layout = _layout_of(self._values)
+        return self._layout
+
+    @property
+    def buffer(self) -> memoryview:
+        """The bytes that the layout's positions count in; of a NumPy array, those from its lowest to its highest."""
+        return memoryview(_bytes(self))  # type: ignore[arg-type]  # typeshed has no buffers before 3.12
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes that the elements take, packed if the dtype is."""
+        return self._dtype.nbytes(self.size)
+
+    @property
+    def itemsize(self) -> int:
+        """The bytes of an element; TypeError for a packed dtype."""
+        return self._dtype.itemsize
+
+    @property
+    def device(self) -> Literal["cpu"]:
+        """Where the buffer is."""
+        return "cpu"
+
+    def to_device(self, device: str, /, *, stream: None = None) -> "Array":
+        """The array itself; ValueError for any device but ``"cpu"``."""
+        if device != "cpu" or stream is not None:
+            raise ValueError(f'to_device: lamina arrays live on "cpu", with no streams; got {device!r}, {stream!r}')
+        return self
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> ModuleType:
+        """The ``lamina`` namespace, which follows the Python array API standard."""
+        if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12"):
+            raise ValueError(f"lamina follows the array API standard up to 2024.12, but got {api_version!r}")
+        return sys.modules[__name__.partition(".")[0]]
+
+    # Out: NumPy, the buffer protocol, DLPack
+
+    def to_numpy(self) -> "NDArray[Any]":
+        """A NumPy array of the same memory, read-only where it has to be; of a packed dtype, an unpacked copy.
+
+        >>> asarray([1, 2, 3]).to_numpy()
+        array([1, 2, 3])
+        """
+        return to_numpy(self).view()
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> "NDArray[Any]":
+        if copy is False and self._dtype.is_packed:
+            raise ValueError(f"Unable to avoid copy: NumPy's {self._dtype} has one element a byte, lamina's is packed")
+        return np.array(self.to_numpy(), dtype=dtype, copy=copy)
+
+    @property
+    def __array_interface__(self) -> dict[str, Any]:
+        if self._dtype.numpy.isbuiltin != 1:
+            raise AttributeError(f"NumPy's array interface has no {self._dtype}; write np.asarray(x)")
+        return to_numpy(self).__array_interface__
+
+    def __buffer__(self, flags: int, /) -> memoryview:
+        if self._dtype.numpy.isbuiltin != 1:
+            raise BufferError(f"the buffer protocol has no {self._dtype}; the bytes are in array.buffer")
+        return memoryview(to_numpy(self))  # type: ignore[arg-type]
+
+    # What lamina has no function for, NumPy computes, and its results are NumPy's.
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        result = super().__array_ufunc__(ufunc, method, *inputs, **kwargs)
+        if result is not NotImplemented or not all(isinstance(x, (Array, *_NUMPY_INPUTS)) for x in inputs):
+            return result
+        if any(isinstance(x, Array) for x in kwargs.get("out", ())):
+            raise TypeError(_IMMUTABLE)
+        return getattr(ufunc, method)(*(to_numpy(x) if isinstance(x, Array) else x for x in inputs), **kwargs)
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        result = super().__array_function__(func, types, args, kwargs)
+        if result is not NotImplemented or not all(issubclass(t, Array | np.ndarray) for t in types):
+            return result
+        return func._implementation(*args, **kwargs)
+
+    def __dlpack__(
+        self,
+        *,
+        stream: None = None,
+        max_version: tuple[int, int] | None = None,
+        dl_device: tuple[int, int] | None = None,
+        copy: bool | None = None,
+    ) -> Any:
+        """A DLPack capsule of the same memory (of a copy, if asked for), as NumPy's.
+
+        Raises BufferError for a packed dtype, another device, and a read-only array unless ``max_version`` is (1, 0)
+        or above, since older capsules can't say that they are read-only.
+        """
+        if self._dtype.is_packed:
+            raise BufferError(f"DLPack has no packed {self._dtype} that others read: export x.astype(lamina.int8)")
+        values = to_numpy(self)
+        if self._dtype is dtypes.bfloat16:
+            values = values.view(np.uint16)  # which NumPy exports
+        capsule = values.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
+        if self._dtype is dtypes.bfloat16:
+            _tensor_in(capsule).code = _BFLOAT
+        return capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)
+
+    def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:
+        layout, bits = self.layout, self._dtype.bits
+        low, high = layout.span
+        data, read_only = _bytes(self), not _bytes(self).flags.writeable
+        if high - low > layout.numel:
+            # The elements lie scattered over a buffer that isn't to be written along.
+            fresh = copied(self)
+            layout, data, low, high = fresh.layout, _bytes(fresh), *fresh.layout.span
+        start = low * bits // 8
+        data = data[start : self._dtype.nbytes(high)]
+        layout = Layout(layout.shape, layout.strides, layout.offset - start * 8 // bits if layout.numel else 0)
+        if operator.index(protocol) < 5:
+            return Array, (data.tobytes() if read_only else bytearray(data), self._dtype, layout)
+        data.flags.writeable = not read_only
+        return Array, (pickle.PickleBuffer(data), self._dtype, layout)  # type: ignore[arg-type]
+
+    def __copy__(self) -> "Array":
+        return copied(self)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> "Array":
+        return copied(self)
+
+    # Out: Python
+
+    def item(self, *index: Any) -> Any:
+        """An element as a Python number: that of an array of one element, or the one at an index, as NumPy's."""
+        return _plain(self).item(*index)
+
+    def tolist(self) -> Any:
+        """The elements as Python numbers in nested lists; of a 0-d array, the number."""
+        return _plain(self).tolist()
+
+    def __bool__(self) -> bool:
+        return bool(_plain(self))
+
+    def __int__(self) -> int:
+        return int(_plain(self))
+
+    def __float__(self) -> float:
+        return float(_plain(self))
+
+    def __complex__(self) -> complex:
+        return complex(_plain(self))
+
+    def __index__(self) -> int:
+        return operator.index(_plain(self))
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of a 0-d array")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self.shape:
+            raise TypeError("iteration over a 0-d array")
+        return (self[i] for i in range(self.shape[0]))
+
+    def __setitem__(self, key: object, value: object) -> NoReturn:
+        raise TypeError(_IMMUTABLE)
+
+    def __delitem__(self, key: object) -> NoReturn:
+        raise TypeError(_IMMUTABLE)
+
+    def __repr__(self) -> str:
+        prefix = "lamina.Array("
+        values = np.array2string(_plain(self), separator=", ", prefix=prefix)
+        return f"{prefix}{values}, shape={self.shape}, dtype={self._dtype})"
+
+    def __str__(self) -> str:
+        return str(_plain(self))
+
+    def __format__(self, spec: str) -> str:
+        return format(_plain(self), spec)
+
+
+def to_numpy(array: Array) -> "NDArray[Any]":
+    """The NumPy array that an `Array` holds: shared with it, so neither its shape nor its flags may be changed.
+
+    For lamina's own rooms; `Array.to_numpy` gives a view that is the caller's own. Of a packed dtype, an unpacked copy.
+    """
+    values = array._values
+    if values is not None:
+        return values
+    layout, dtype, data = array.layout, array._dtype, _bytes(array)
+    if dtype.is_packed:
+        start = layout.span[0] * dtype.bits // 8
+        cells = dtypes.unpack(data[start : dtype.nbytes(layout.span[1])], dtype)
+        offset = layout.offset - start * 8 // dtype.bits if layout.numel else 0
+        return np.ndarray(layout.shape, dtype.numpy, cells, offset, layout.strides).copy()
+    size = dtype.itemsize
+    values = np.ndarray(layout.shape, dtype.numpy, data, layout.offset * size, [s * size for s in layout.strides])
+    if not layout.is_distinct:
+        values.flags.writeable = False
+    array._values = values
+    return values
+
+
+def from_numpy(values: "NDArray[Any]") -> Array:
+    """The `Array` of a NumPy array's memory, or of a copy where no layout says where the elements are.
+
+    For lamina's own rooms: it keeps the very object, which must not have its shape or flags changed afterwards.
+    `asarray` takes everything, and protects itself from that.
+
+    Raises as `asarray` does.
+    """
+    if type(values) is np.ndarray and values.flags.c_contiguous and values.size and values.ndim <= MAX_RANK:
+        dtype = dtypes.BY_NUMPY.get(values.dtype)
+        if dtype is not None and not dtype.is_packed:
+            return _array(dtype, values)
+    return _adopted(values, None)
+
+
+def asarray(obj: Any, /, dtype: object = None, *, copy: bool | None = None) -> Array:
+    """The array of whatever holds numbers.
+
+    Args:
+        obj: an `Array` (returned as it is), a NumPy array or scalar, a Python number, lists and tuples of any of these,
+            a buffer, a DLPack producer, or an object with ``__array__`` or ``__array_interface__``.
+        dtype: the dtype of the result. Values convert as in `lamina.dtype.cast`; a Python number that it doesn't hold
+            is an OverflowError, as in NumPy.
+        copy: True for memory of the result's own; False for an error where that would be needed; by default a copy is
+            made only of what is no memory of such numbers: Python numbers, another dtype or byte order, packed dtypes,
+            byte strides that are no multiple of the element's width.
+
+    Raises TypeError for dtypes that lamina has not (object, string, datetime, structured), ``np.matrix``, masked
+    arrays and what holds no numbers; ValueError for more than 32 axes, and for a copy where ``copy`` is False.
+
+    >>> a = np.arange(12.0).reshape(3, 4)
+    >>> asarray(a[:, ::-1]).layout, np.shares_memory(a, asarray(a[:, ::-1]))
+    (Layout((3, 4), (4, -1), offset=3), True)
+    >>> asarray([[1, 2], [3, 4]], "float32")
+    lamina.Array([[1., 2.],
+                  [3., 4.]], shape=(2, 2), dtype=float32)
+    """
+    wanted = None if dtype is None else dtypes.from_numpy(dtype)
+    if isinstance(obj, Array):
+        if wanted is None or wanted is obj.dtype:
+            return copied(obj) if copy else obj
+        values = to_numpy(obj)
+    elif isinstance(obj, np.ndarray):
+        values = obj
+    else:
+        values = _gathered(obj, wanted, copy)
+        copy = None if copy else copy  # it was made
+    _refuse_kinds(values)
+    if wanted is not None and dtypes.from_numpy(values.dtype) is not wanted:
+        if copy is False:
+            raise ValueError(f"Unable to avoid copy: the elements are {values.dtype} and are to become {wanted}")
+        return from_numpy(dtypes.cast(values, wanted))
+    return _adopted(values.copy(order="K") if copy else values.view(), copy)
+
+
+def from_dlpack(x: Any, /, *, device: Literal["cpu"] | None = None, copy: bool | None = None) -> Array:
+    """The array of a DLPack producer's memory (or of a copy, if ``copy`` is True), read-only if the producer says so.
+
+    Raises TypeError for what is no DLPack producer, BufferError for memory elsewhere than on the CPU (``"cpu"`` as
+    ``device`` asks the producer to bring it there) and for dtypes that lamina has not, such as packed bools.
+
+    >>> a = np.arange(3)
+    >>> np.shares_memory(from_dlpack(a), a)
+    True
+    """
+    if device not in (None, "cpu"):
+        raise ValueError(f'from_dlpack: lamina arrays live on "cpu", but got the device {device!r}')
+    if not hasattr(x, "__dlpack__") or not hasattr(x, "__dlpack_device__"):
+        raise TypeError(f"from_dlpack: an object with __dlpack__ and __dlpack_device__ was expected, but got {x!r:.80}")
+    asked: dict[str, Any] = {} if copy is None else {"copy": copy}
+    if device is not None:
+        asked["dl_device"] = (1, 0)
+    elif x.__dlpack_device__()[0] not in _CPU_DEVICES:
+        raise BufferError(
+            f"from_dlpack: the memory is on the DLPack device {x.__dlpack_device__()}, not on the CPU; "
+            'write from_dlpack(x, device="cpu") to have it copied'
+        )
+    try:
+        capsule = x.__dlpack__(max_version=(1, 0), **asked)
+    except TypeError:  # a producer from before version 1
+        capsule, late_copy = x.__dlpack__(), bool(copy)
+    else:
+        late_copy = False
+    tensor = _tensor_in(capsule)
+    kind = _DLPACK_KINDS.get(tensor.code, f"code {tensor.code} of")
+    name = "bool" if (kind, tensor.bits) == ("bool", 8) else f"{kind}{tensor.bits}"
+    if name not in dtypes.DTYPES or dtypes.DTYPES[name].is_packed or tensor.lanes != 1:
+        raise BufferError(
+            f"from_dlpack: no lamina dtype is DLPack's {kind} {tensor.bits} bits wide in {tensor.lanes} lanes; "
+            "have the producer convert it to whole bytes"
+        )
+    if name == "bfloat16":
+        tensor.code = _UNSIGNED  # which NumPy imports
+    values = np.from_dlpack(_Producer(capsule)).view(dtypes.DTYPES[name].numpy)
+    return _adopted(values.copy(order="K") if late_copy else values, None)
+
+
+def copied(array: Array) -> Array:
+    """An array of the same elements in writable memory of its own, no larger than they need."""
+    values = to_numpy(array)
+    return from_numpy(values if array.dtype.is_packed else values.copy(order="K"))
+
+
+def _array(
+    dtype: DType,
+    values: "NDArray[Any] | None",
+    layout: Layout | None = None,
+    data: "NDArray[np.uint8] | None" = None,
+) -> Array:
+    array = Array.__new__(Array)
+    array._dtype = dtype
+    array._values = values
+    array._layout = layout
+    array._bytes = data
+    return array
+
+
+def _adopted(values: "NDArray[Any]", copy: bool | None) -> Array:
+    """The array of any NumPy array's memory; of a copy where there must be one, and ``copy`` isn't False."""
+    values = np.asarray(values)  # of a subclass, its ndarray
+    dtype = dtypes.from_numpy(values.dtype)
+    if values.ndim > MAX_RANK:
+        raise ValueError(f"a lamina array has at most {MAX_RANK} axes, but the shape {values.shape} has {values.ndim}")
+    reason = None
+    if dtype.is_packed:
+        reason = f"{dtype} is packed"
+    elif not values.dtype.isnative:
+        reason = "the bytes are swapped"
+    elif values.size and any(s % dtype.itemsize for n, s in zip(values.shape, values.strides, strict=True) if n > 1):
+        reason = f"the byte strides {values.strides} are no multiples of the {dtype.itemsize} bytes of an element"
+    if reason is None:
+        layout = _layout_of(values)
+        if values.flags.writeable and not layout.is_distinct:
+            values = values.view()
+            values.flags.writeable = False
+        return _array(dtype, values, layout)
+    if copy is False:
+        raise ValueError(f"Unable to avoid copy: {reason}")
+    if dtype.is_packed:
+        return _array(dtype, None, Layout.contiguous(values.shape), dtypes.pack(values, dtype))
+    return from_numpy(values.astype(dtype.numpy))
+
+
+def _layout_of(values: "NDArray[Any]") -> Layout:
+    """The layout of a NumPy array, counted from the lowest address that it reaches."""
+    if values.flags.c_contiguous:
+        return Layout.contiguous(values.shape)
+    strides = [s // values.itemsize if n > 1 else 0 for n, s in zip(values.shape, values.strides, strict=True)]
+    below = sum((n - 1) * s for n, s in zip(values.shape, strides, strict=True) if s < 0)
+    return Layout(values.shape, strides, -below)
+
+
+def _bytes(array: Array) -> "NDArray[np.uint8]":
+    if array._bytes is None:
+        values = array._values
+        assert values is not None
+        low, high = array.layout.span
+        if low == high:
+            data = np.empty(0, np.uint8)
+            data.flags.writeable = values.flags.writeable
+        else:
+            # The element at the lowest address, stretched over the span: it keeps the memory's owner alive.
+            axes = zip(values.shape, values.strides, strict=True)
+            lowest = tuple([slice(n - 1, n) if s < 0 else slice(1) for n, s in axes])
+            first = (values[lowest] if lowest else values).reshape(1).view(np.uint8)
+            data = np.lib.stride_tricks.as_strided(first, (high * values.itemsize,), (1,))
+        array._bytes = data
+    return array._bytes
+
+
+def _plain(array: Array) -> "NDArray[Any]":
+    """The elements in a dtype of NumPy's own, which knows how to print them and make Python numbers of them."""
+    values = to_numpy(array)
+    return values if array.dtype.numpy.isbuiltin == 1 else values.astype(_plain_dtype(array.dtype))
+
+
+@functools.cache
+def _plain_dtype(dtype: DType) -> "np.dtype[Any]":
+    wider = dtypes.of_kind(dtype.kind)
+    return next(d.numpy for d in wider if d.numpy.isbuiltin == 1 and dtypes.can_cast(dtype, d))
+
+
+def _refuse_kinds(values: "NDArray[Any]") -> None:
+    if type(values) is np.ndarray:
+        return
+    for kind, instead in ((np.matrix, "np.asarray(x)"), (np.ma.MaskedArray, "x.filled(value)")):
+        if isinstance(values, kind):
+            raise TypeError(f"asarray: lamina takes no {kind.__name__}; write {instead} for an array of its numbers")
+
+
+def _gathered(obj: Any, wanted: DType | None, copy: bool | None) -> "NDArray[Any]":
+    """What is no array yet as a NumPy array."""
+    own = any(hasattr(obj, name) for name in ("__array__", "__array_interface__", "__array_struct__", "__buffer__"))
+    if not own and hasattr(obj, "__dlpack__"):
+        return to_numpy(from_dlpack(obj, copy=copy))
+    numbers = isinstance(obj, list | tuple | range | int | float | complex)
+    with np.errstate(all="ignore"):
+        if numbers and wanted is not None and not wanted.is_packed:
+            return np.asarray(obj, dtype=wanted.numpy, copy=copy)
+        values = np.asarray(obj, copy=copy)
+    if values.dtype.kind == "O":
+        if isinstance(obj, int):
+            raise OverflowError("Python integer out of bounds for int64 and uint64")
+        raise TypeError(
+            "asarray: an array, a number or nested lists of numbers were expected, but what came is "
+            f"{type(obj).__name__}, with no common dtype but object"
+        )
+    if wanted is not None and wanted.is_packed and numbers:
+        for number in (values.min(initial=0), values.max(initial=0)) if values.dtype.kind in "iu" else ():
+            dtypes.check_fits(int(number), wanted)
+    return values
+
+
+# DLPack's structures, as far as a capsule's dtype: NumPy takes and gives the capsules, but it knows no bfloat16.
+
+_UNSIGNED, _BFLOAT = 1, 4
+_DLPACK_KINDS = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 5: "complex", 6: "bool"}
+_CPU_DEVICES = (1, 3, 11, 13)  # the CPU's memory, and what CUDA and ROCm share with it
+
+
+class _DLTensor(ctypes.Structure):
+    _fields_ = (
+        ("data", ctypes.c_void_p),
+        ("device", ctypes.c_int32 * 2),
+        ("ndim", ctypes.c_int32),
+        ("code", ctypes.c_uint8),
+        ("bits", ctypes.c_uint8),
+        ("lanes", ctypes.c_uint16),
+    )
+
+
+class _Versioned(ctypes.Structure):
+    _fields_ = (
+        ("version", ctypes.c_uint32 * 2),
+        ("context", ctypes.c_void_p),
+        ("deleter", ctypes.c_void_p),
+        ("flags", ctypes.c_uint64),
+        ("tensor", _DLTensor),
+    )
+
+
+def _tensor_in(capsule: Any) -> Any:
+    """The DLTensor that a capsule points to, shared with it."""
+    pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
+    pointer_of.restype, pointer_of.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
+    is_valid = ctypes.pythonapi.PyCapsule_IsValid
+    is_valid.argtypes = (ctypes.py_object, ctypes.c_char_p)
+    if is_valid(capsule, b"dltensor_versioned"):
+        return _Versioned.from_address(pointer_of(capsule, b"dltensor_versioned")).tensor
+    if is_valid(capsule, b"dltensor"):
+        return _DLTensor.from_address(pointer_of(capsule, b"dltensor"))
+    raise BufferError(f"from_dlpack: an unused DLPack capsule was expected, but got {capsule!r}")
+
+
+class _Producer:
+    """Hands a capsule to np.from_dlpack."""
+
+    def __init__(self, capsule: Any) -> None:
+        self.capsule = capsule
+
+    def __dlpack__(self, **_: object) -> Any:
+        return self.capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return (1, 0)
