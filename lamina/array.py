@@ -299,8 +299,10 @@ def to_numpy(array: Array) -> "NDArray[Any]":
     return values
 
 
-def from_numpy(values: "NDArray[Any]") -> Array:
-    """The `Array` of a NumPy array's memory, or of a copy where no layout says where the elements are.
+def from_numpy(values: "NDArray[Any]", copy: bool | None = None) -> Array:
+    """The `Array` of a NumPy array's memory; of a copy where no layout says where the elements are.
+
+    With ``copy=False`` that is a ValueError.
 
     For lamina's own rooms: it keeps the very object, which must not have its shape or flags changed afterwards.
     `asarray` takes everything, and protects itself from that.
@@ -311,7 +313,7 @@ def from_numpy(values: "NDArray[Any]") -> Array:
         dtype = dtypes.BY_NUMPY.get(values.dtype)
         if dtype is not None and not dtype.is_packed:
             return _array(dtype, values)
-    return _adopted(values, None)
+    return _adopted(values, copy)
 
 
 def asarray(obj: Any, /, dtype: object = None, *, copy: bool | None = None) -> Array:
@@ -351,7 +353,7 @@ def asarray(obj: Any, /, dtype: object = None, *, copy: bool | None = None) -> A
         if copy is False:
             raise ValueError(f"Unable to avoid copy: the elements are {values.dtype} and are to become {wanted}")
         return from_numpy(dtypes.cast(values, wanted))
-    return _adopted(values.copy(order="K") if copy else values.view(), copy)
+    return from_numpy(values.copy(order="K") if copy else values.view(), copy)
 
 
 def from_dlpack(x: Any, /, *, device: Literal["cpu"] | None = None, copy: bool | None = None) -> Array:
@@ -393,7 +395,7 @@ def from_dlpack(x: Any, /, *, device: Literal["cpu"] | None = None, copy: bool |
     if name == "bfloat16":
         tensor.code = _UNSIGNED  # which NumPy imports
     values = np.from_dlpack(_Producer(capsule)).view(dtypes.DTYPES[name].numpy)
-    return _adopted(values.copy(order="K") if late_copy else values, None)
+    return from_numpy(values.copy(order="K") if late_copy else values)
 
 
 def copied(array: Array) -> Array:
@@ -417,7 +419,7 @@ def _array(
 
 
 def _adopted(values: "NDArray[Any]", copy: bool | None) -> Array:
-    """The array of any NumPy array's memory; of a copy where there must be one, and ``copy`` isn't False."""
+    """`from_numpy` for every NumPy array."""
     values = np.asarray(values)  # of a subclass, its ndarray
     dtype = dtypes.from_numpy(values.dtype)
     if values.ndim > MAX_RANK:

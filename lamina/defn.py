@@ -1,0 +1,266 @@
+"""`defn`: a function that is traced once for each structure of its arguments, compiled, and called from then on.
+
+The key of a trace is what decides it: the containers, each array's dtype and shape, the type of each number, the static
+arguments, and the numbers whose values the trace needed. What the function reads from globals and closures is guarded.
+The cache belongs to the function and is freed with it.
+"""
+
+import functools
+import threading
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple, overload
+
+import numpy as np
+
+from lamina import dtype as dt
+from lamina.array import Array, asarray, from_numpy
+from lamina.compilers import Compiled, compiler_named
+from lamina.errors import LaminaWarning
+from lamina.expr import Graph
+from lamina.expr.containers import flatten, paths_of, unflatten
+from lamina.layout import Layout
+from lamina.trace.build import NUMBER_DTYPES
+from lamina.trace.guards import Guard, guards_of
+from lamina.trace.scope import current
+from lamina.trace.staging import Argument, Output, Spec, Traced, stage, with_structure
+from lamina.trace.value import Kind, Pin
+
+_MANY_VALUES = 10  # retraces for one pinned number before a warning
+
+
+class _Entry(NamedTuple):
+    """One compiled trace: what to call, where its arguments are among the leaves, and what it returns."""
+
+    compiled: Compiled
+    traced: Traced
+    positions: list[int]
+    guards: list[Guard]
+
+
+class Defn:
+    """A compiled function; made by `defn`, called like the function itself."""
+
+    def __init__(self, function: Callable[..., Any], compiler: str, options: dict[str, Any]) -> None:
+        if not callable(function):
+            raise TypeError(f"lamina.defn: expected a function, but got {function!r}")
+        functools.update_wrapper(self, function)
+        self._function = function
+        self._name = getattr(function, "__name__", type(function).__name__)
+        self._compiler = compiler
+        self._options = options
+        self._compile = compiler_named(compiler)
+        self._entries: dict[Any, _Entry] = {}
+        self._pinned: dict[Any, tuple[int, ...]] = {}
+        self._lock = threading.RLock()
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """The function's results: NumPy's kinds for NumPy arrays and numbers, `lamina.Array` where one was given."""
+        if current() is not None:
+            return self._function(*args, **kwargs)  # part of a larger trace
+        leaves, structure = flatten((args, kwargs))
+        signature = (structure, tuple(map(_signature, leaves)))
+        try:
+            entry = self._find(signature, leaves)
+        except TypeError as error:
+            _expect_hashable(leaves, (args, kwargs), self._name)
+            raise error
+        if entry is None:
+            entry = self._trace(signature, structure, leaves, (args, kwargs))
+        arrays = [_as_numpy(leaves[position]) for position in entry.positions]
+        results = entry.compiled(*arrays)
+        return _returned(entry.traced, results, any(isinstance(leaf, Array) for leaf in leaves))
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        if instance is None:
+            return self
+        # one compiled method for each object, kept by the object, so that it is freed with it
+        name = f"_lamina_{self._name}"
+        kept = getattr(instance, "__dict__", {})
+        if name not in kept:
+            bound = Defn(self._function.__get__(instance, owner), self._compiler, self._options)
+            if not hasattr(instance, "__dict__"):
+                return bound
+            kept[name] = bound
+        return kept[name]
+
+    def __repr__(self) -> str:
+        return f"lamina.defn({self._name})"
+
+    def _key(self, signature: Any, leaves: Sequence[Any]) -> Any:
+        return signature, tuple(_number_key(leaves[i]) for i in self._pinned.get(signature, ()))
+
+    def _find(self, signature: Any, leaves: Sequence[Any]) -> _Entry | None:
+        entry = self._entries.get(self._key(signature, leaves))
+        return entry if entry is not None and all(guard.holds() for guard in entry.guards) else None
+
+    def _trace(self, signature: Any, structure: Any, leaves: list[Any], arguments: Any) -> _Entry:
+        with self._lock:  # one structure is traced once, from however many threads it is asked for
+            entry = self._find(signature, leaves)
+            while entry is None:
+                pinned = self._pinned.get(signature, ())
+                guards = guards_of(self._function)
+                try:
+                    traced, positions = _stage(self._function, self._name, structure, leaves, pinned)
+                except Pin as pin:
+                    self._pinned[signature] = (*pinned, *_positions(pin, leaves, pinned))
+                    continue
+                entry = _Entry(self._compile(traced.graph, self._options), traced, positions, guards)
+                self._entries[self._key(signature, leaves)] = entry
+                self._warn_if_many(signature, arguments)
+            return entry
+
+    def _warn_if_many(self, signature: Any, arguments: Any) -> None:
+        pinned = self._pinned.get(signature, ())
+        if pinned and sum(key[0] == signature for key in self._entries) == _MANY_VALUES:
+            names = ", ".join(_paths(arguments)[i] for i in pinned)
+            warnings.warn(
+                f"{self._name} was traced for {_MANY_VALUES} values of {names}: a shape, an index or a Python loop needs the "
+                "number itself. Write lamina.fori_loop or lamina.while_loop instead, or pass an array",
+                LaminaWarning,
+                stacklevel=4,
+            )
+
+
+@overload
+def defn(function: Callable[..., Any], /, *, compiler: str = ..., **options: Any) -> Defn: ...
+@overload
+def defn(*, compiler: str = ..., **options: Any) -> Callable[[Callable[..., Any]], Defn]: ...
+def defn(function: Callable[..., Any] | None = None, /, *, compiler: str = "evaluator", **options: Any) -> Any:
+    """A decorator: compile a NumPy function; it is traced at its first call with each structure of arguments.
+
+    Arguments are arrays, NumPy scalars, Python numbers, and containers of them; anything else must be hashable and is
+    static: it is part of the key. Numbers are traced, so other values need no new trace, unless the function asks for
+    the number itself (a shape, an index, ``range``). `options` are the compiler's.
+
+    Raises what the function raises while it is traced, and `ValueError` for a compiler that isn't there.
+
+    >>> import numpy as np
+    >>> @defn
+    ... def scaled(x, k):
+    ...     return {"sum": x.sum() * k, "all": x * k}
+    >>> scaled(np.arange(3), 2)
+    {'sum': np.int64(6), 'all': array([0, 2, 4])}
+    """
+    if function is None:
+        return lambda function: Defn(function, compiler, options)
+    return Defn(function, compiler, options)
+
+
+def trace(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Graph:
+    """The graph of a function on arguments like these: arrays, numbers, `lamina.Spec`s, containers of them.
+
+    ``graph.params`` are the arrays and numbers among the arguments, in order, without numbers whose values the trace
+    needed; ``graph.outputs`` is the container the function returns, with nodes as leaves; ``graph.effects`` what must
+    happen, in order; ``str(graph)`` its text.
+
+    >>> import numpy as np
+    >>> print(trace(lambda x, y: (x + y).sum(), np.ones(3), np.ones(3)))
+    <lambda>(%0: float64[3], %1: float64[3]):
+      %2: float64[3] = add(%0, %1)
+      %3: float64[] = sum(%2, (0,))
+      return %3
+    """
+    if isinstance(function, Defn):
+        function = function._function
+    name = getattr(function, "__name__", type(function).__name__)
+    leaves, structure = flatten((args, kwargs))
+    pinned: tuple[int, ...] = ()
+    while True:
+        try:
+            return with_structure(_stage(function, name, structure, leaves, pinned)[0])
+        except Pin as pin:
+            pinned = (*pinned, *_positions(pin, leaves, pinned))
+
+
+# Arguments
+
+
+def _signature(leaf: Any) -> Any:
+    """What of a leaf decides the trace."""
+    kind = type(leaf)
+    if kind is np.ndarray or kind is Array:
+        return kind, leaf.dtype, leaf.shape
+    if kind in NUMBER_DTYPES:
+        # an integer beyond 64 bits can't be traced, so its value decides
+        return kind if kind is not int or -(2**63) <= leaf < 2**63 else (kind, leaf)
+    if isinstance(leaf, np.ndarray):
+        return np.ndarray, leaf.dtype, leaf.shape
+    if isinstance(leaf, np.generic):
+        return kind, leaf.dtype
+    return kind, leaf
+
+
+def _number_key(leaf: Any) -> Any:
+    # 1, True and 1.0 are equal in Python, 0.0 and -0.0 too, and NaN isn't equal to itself
+    return type(leaf), repr(leaf)
+
+
+def _argument(leaf: Any) -> Argument | None:
+    """What a leaf is while tracing; `None` for a static one."""
+    if isinstance(leaf, np.generic):
+        return Argument(dt.from_numpy(leaf.dtype), (), Kind.SCALAR)
+    if isinstance(leaf, (np.ndarray, Array, Spec)):
+        array = leaf if isinstance(leaf, Spec) else asarray(leaf)  # which refuses what is no array of ours by name
+        return Argument(array.dtype, Layout.contiguous(array.shape).shape, Kind.ARRAY)
+    kind = type(leaf)
+    if kind in NUMBER_DTYPES and (kind is not int or -(2**63) <= leaf < 2**63):
+        return Argument(NUMBER_DTYPES[kind], (), Kind.NUMBER)
+    return None
+
+
+def _stage(
+    function: Callable[..., Any], name: str, structure: Any, leaves: Sequence[Any], pinned: Sequence[int]
+) -> tuple[Traced, list[int]]:
+    arguments = [None if i in pinned else _argument(leaf) for i, leaf in enumerate(leaves)]
+
+    def call(given: list[Any]) -> Any:
+        args, kwargs = unflatten(structure, given)
+        return function(*args, **kwargs)
+
+    shown = [leaf if argument is None else argument for leaf, argument in zip(leaves, arguments, strict=True)]
+    positions = [i for i, argument in enumerate(arguments) if argument is not None]
+    return stage(name, call, shown), positions
+
+
+def _positions(pin: Pin, leaves: Sequence[Any], pinned: Sequence[int]) -> list[int]:
+    """Where among the leaves the params are whose values are needed."""
+    positions = [i for i, leaf in enumerate(leaves) if i not in pinned and _argument(leaf) is not None]
+    return [positions[param.args[0]] for param in pin.params]
+
+
+def _paths(arguments: Any) -> list[str]:
+    return [path.removeprefix("[0]").removeprefix("[1]") for path in paths_of(arguments)]
+
+
+def _expect_hashable(leaves: Sequence[Any], arguments: Any, name: str) -> None:
+    for leaf, path in zip(leaves, _paths(arguments), strict=True):
+        try:
+            hash(_signature(leaf))
+        except TypeError as error:
+            raise TypeError(
+                f"{name}: argument {path} is {leaf!r} ({type(leaf).__name__}), which is no array, number or container of "
+                "them, and can't be static because it isn't hashable"
+            ) from error
+
+
+def _as_numpy(leaf: Any) -> np.ndarray:
+    array = np.asarray(leaf)
+    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
+
+
+# Results
+
+
+def _returned(traced: Traced, results: Sequence[np.ndarray], as_lamina: bool) -> Any:
+    def result(leaf: Any) -> Any:
+        if not isinstance(leaf, Output):
+            return leaf
+        array = results[leaf.place]
+        if as_lamina:
+            return from_numpy(array)
+        if leaf.kind is Kind.ARRAY:
+            return array
+        return array[()] if leaf.kind is Kind.SCALAR else array.item()
+
+    return unflatten(traced.structure, [result(leaf) for leaf in traced.leaves])

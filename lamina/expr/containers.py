@@ -1,0 +1,114 @@
+"""Containers of nodes, arrays and values: pytrees through optree, in lamina's own namespace.
+
+Tuples, lists, dicts (in insertion order), namedtuples, dataclasses and every class registered with optree, globally or in
+the namespace ``"lamina"``, are containers; `None` is an empty one; anything else is a leaf. This is the only module that
+talks to optree.
+"""
+
+import dataclasses
+import threading
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import optree
+
+NAMESPACE = "lamina"
+
+# optree sorts the keys of a dict unless it is told otherwise for a namespace. It offers a context manager alone; entered
+# once and kept here (closing it would switch the setting back), it holds for the life of the process.
+_INSERTION_ORDER = optree.dict_insertion_ordered(True, namespace=NAMESPACE)
+_INSERTION_ORDER.__enter__()
+
+_registering = threading.Lock()
+_registered: set[type] = set()
+
+Structure = optree.PyTreeSpec
+
+
+def flatten(container: Any) -> tuple[list[Any], Structure]:
+    """The leaves of a container in order, and the structure that puts them back.
+
+    >>> leaves, structure = flatten({"b": (1, 2), "a": [3]})
+    >>> leaves
+    [1, 2, 3]
+    >>> unflatten(structure, leaves)
+    {'b': (1, 2), 'a': [3]}
+    """
+    while True:
+        leaves, structure = optree.tree_flatten(container, namespace=NAMESPACE)
+        if not _register_dataclasses(leaves):
+            return leaves, structure
+
+
+def leaves_of(container: Any) -> list[Any]:
+    """The leaves of a container in order."""
+    return flatten(container)[0]
+
+
+def unflatten(structure: Structure, leaves: Iterable[Any]) -> Any:
+    """The container of this structure with these leaves."""
+    return optree.tree_unflatten(structure, leaves)
+
+
+def map_leaves(function: Callable[[Any], Any], container: Any) -> Any:
+    """The same container with `function` applied to each leaf, in order.
+
+    >>> map_leaves(str, {"b": 1, "a": (2, None)})
+    {'b': '1', 'a': ('2', None)}
+    """
+    leaves, structure = flatten(container)
+    return unflatten(structure, [function(leaf) for leaf in leaves])
+
+
+def is_leaf(container: Any) -> bool:
+    """Whether `container` is a leaf, not a container of leaves.
+
+    >>> is_leaf(3), is_leaf((3,)), is_leaf(None)
+    (True, False, False)
+    """
+    leaves, structure = flatten(container)
+    return structure.is_leaf() and len(leaves) == 1
+
+
+def paths_of(container: Any, name: str = "") -> list[str]:
+    """Where each leaf of a container is, as one would write it in Python, behind `name`.
+
+    >>> paths_of({"a": (1, [2])}, "carry")
+    ["carry['a'][0]", "carry['a'][1][0]"]
+    """
+    flatten(container)
+    accessors = optree.tree_accessors(container, namespace=NAMESPACE)
+    return [accessor.codify(name) for accessor in accessors]
+
+
+def _register_dataclasses(leaves: list[Any]) -> bool:
+    """Register each dataclass among the leaves that isn't known yet; whether there was one."""
+    found = {type(leaf) for leaf in leaves if _is_new_dataclass(type(leaf))}
+    with _registering:
+        for cls in found - _registered:
+            names = tuple(field.name for field in dataclasses.fields(cls))
+            optree.register_pytree_node(
+                cls, _flattener(names), _unflattener(cls), namespace=NAMESPACE, path_entry_type=optree.GetAttrEntry
+            )
+            _registered.add(cls)
+    return bool(found)
+
+
+def _is_new_dataclass(cls: type) -> bool:
+    # lamina's own dataclasses (dtypes, movements) are values, not containers
+    return hasattr(cls, "__dataclass_fields__") and not cls.__module__.startswith("lamina.")
+
+
+def _flattener(names: tuple[str, ...]) -> Callable[[Any], tuple[list[Any], tuple[str, ...], tuple[str, ...]]]:
+    return lambda instance: ([getattr(instance, name) for name in names], names, names)
+
+
+def _unflattener(cls: type) -> Callable[[tuple[str, ...], Iterable[Any]], Any]:
+    def unflatten_dataclass(names: tuple[str, ...], children: Iterable[Any]) -> Any:
+        # neither __init__ nor __post_init__: their checks are about arrays, the children may be nodes
+        instance = object.__new__(cls)
+        for name, child in zip(names, children, strict=True):
+            object.__setattr__(instance, name, child)
+        return instance
+
+    return unflatten_dataclass

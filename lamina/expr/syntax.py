@@ -1,0 +1,140 @@
+"""What the syntax nodes of `lamina.expr.node` give: the dtype and shape of each, by its args; the rules raise as rows do."""
+
+from collections.abc import Callable
+from typing import Any
+
+from lamina import dtype as dt
+from lamina.expr.containers import leaves_of
+from lamina.expr.node import Expr, describe, value_of
+from lamina.expr.tree import nodes_of
+from lamina.layout import Layout
+
+Result = tuple[Any, Any]
+
+
+def results_of(container: Any) -> Result:
+    """The dtype and shape of a bare leaf; tuples of them, in leaf order, of a container's leaves.
+
+    Leaves are nodes, or anything with a ``dtype`` and a ``shape``.
+
+    >>> import lamina
+    >>> x = Expr("parameter", (0,), lamina.float32, (2,))
+    >>> results_of(x) == (lamina.float32, (2,)), results_of((x,)) == ((lamina.float32,), ((2,),))
+    (True, True)
+    """
+    container = value_of(container)
+    if hasattr(container, "dtype") and hasattr(container, "shape"):
+        return container.dtype, tuple(container.shape) if not isinstance(container.dtype, tuple) else container.shape
+    leaves = leaves_of(container)
+    return tuple(leaf.dtype for leaf in leaves), tuple(tuple(leaf.shape) for leaf in leaves)
+
+
+def _expect_predicate(name: str, predicate: Any) -> None:
+    if type(predicate) is not Expr or predicate.dtype != dt.bool or predicate.shape != ():
+        came = describe(predicate.dtype, predicate.shape) if type(predicate) is Expr else repr(predicate)
+        raise TypeError(f"{name}: a predicate must be bool[], but it is {came}")
+
+
+def _expect_results(name: str, expected: Result, came: Result) -> Result:
+    if expected != came:
+        raise TypeError(f"{name}: expected {describe(*expected)}, but got {describe(*came)}")
+    return expected
+
+
+def _elem(node: Expr, i: int) -> Result:
+    if not node.has_several or not 0 <= i < len(node.dtype):
+        raise ValueError(f"elem: {node} has no result {i}")
+    return node.dtype[i], node.shape[i]
+
+
+def _fun(params: Any, body: Any, name: str) -> Result:
+    return results_of(body)
+
+
+def _call(fun: Expr, args: Any) -> Result:
+    if fun.op != "fun":
+        raise TypeError(f"call: expected a fun, but got {fun}")
+    params, body, name = fun.args
+    expected, came = [(n.dtype, n.shape) for n in nodes_of(params)], [(n.dtype, n.shape) for n in nodes_of(args)]
+    if expected != came:
+        raise TypeError(f"call of {name}: the params are {expected}, but the args are {came}")
+    return results_of(body)
+
+
+def _while(initial: Any, arg: Any, condition: Any, body: Any) -> Result:
+    carry = results_of(initial)
+    _expect_results("while: arg", carry, results_of(arg))
+    _expect_results("while: body", carry, results_of(body))
+    _expect_predicate("while: condition", value_of(condition))
+    return carry
+
+
+def _block(struct: Any, in_args: Any, default: Any, callback: Any) -> Result:
+    return results_of(default)
+
+
+def _cond(clauses: Any, otherwise: Any) -> Result:
+    result = results_of(otherwise)
+    if not clauses:
+        raise ValueError("cond: expected at least one clause")
+    for predicate, value in clauses:
+        _expect_predicate("cond", value_of(predicate))
+        _expect_results("cond: a branch", result, results_of(value))
+    return result
+
+
+def _runtime_call(args: Any, callback: Callable[..., Any], template: Any, options: Any) -> Result:
+    return results_of(template)
+
+
+def _hook(value: Any, name: str, callback: Any) -> Result:
+    return results_of(value)
+
+
+def _check(predicate: Any, exception: Any, message: str) -> Result:
+    _expect_predicate("check", predicate)
+    return dt.bool, ()
+
+
+def _move(x: Expr, movement: Any) -> Result:
+    return x.dtype, movement.result_shape(x.shape)
+
+
+def _expect_view(name: str, root: Expr, layout: Layout, shifts: Any) -> None:
+    # shifts move it at run time, so only their absence lets its span be compared with the root's memory
+    elements = Layout.contiguous(root.shape).numel
+    if not shifts and layout.span[1] > elements:
+        raise ValueError(f"{name}: the layout {layout} reaches beyond the {elements} elements of its root")
+    for shift, _ in shifts:
+        if shift.shape != () or shift.dtype.kind not in ("signed", "unsigned"):
+            raise TypeError(f"{name}: a shift must be one integer, but it is {describe(shift.dtype, shift.shape)}")
+
+
+def _view(root: Expr, layout: Layout, shifts: Any) -> Result:
+    _expect_view("view", root, layout, shifts)
+    return root.dtype, layout.shape
+
+
+def _update(root: Expr, layout: Layout, shifts: Any, value: Expr) -> Result:
+    _expect_view("update", root, layout, shifts)
+    if not layout.is_distinct:
+        raise ValueError(f"update: two indices of the layout {layout} reach one element; expected a distinct layout")
+    _expect_results("update", (root.dtype, layout.shape), (value.dtype, value.shape))
+    return root.dtype, root.shape
+
+
+SYNTAX: dict[str, Callable[..., Result]] = {
+    "elem": _elem,
+    "metadata": lambda expr, note: (expr.dtype, expr.shape),
+    "fun": _fun,
+    "call": _call,
+    "while": _while,
+    "block": _block,
+    "cond": _cond,
+    "runtime_call": _runtime_call,
+    "hook": _hook,
+    "check": _check,
+    "move": _move,
+    "view": _view,
+    "update": _update,
+}

@@ -1,0 +1,1 @@
+"""How it was asked: NumPy functions called with traced values, whose operations become a graph."""

@@ -1,0 +1,27 @@
+"""Which nodes may share the memory of a constant or a captured array: a result that does must be copied out."""
+
+from collections.abc import Sequence
+
+from lamina.expr import OPS, Expr, value_of
+from lamina.expr.node import inner_nodes
+from lamina.expr.tree import nodes_of, operands, walk
+
+# Every primitive puts its result in memory of its own, but for a reading of the same bits.
+_FRESH = OPS.keys() - {"bitcast"}
+
+
+def may_alias(node: Expr, ops: frozenset[str]) -> bool:
+    """Whether the value of a node may be memory of a node of one of these ops."""
+    return any(each.op in ops and each.dtype == node.dtype for each in walk([node], _sources))
+
+
+def _sources(node: Expr) -> Sequence[Expr]:
+    """The nodes whose memory may be that of a node."""
+    if node.op in _FRESH:
+        return ()
+    if node.op == "elem" and node.args[0].op == "while":
+        (initial, arg, _, body), i = node.args[0].args, node.args[1]
+        start, param, turned = nodes_of(initial)[i], nodes_of(arg)[i], nodes_of(value_of(body))[i]
+        if turned is param or turned.op in _FRESH:
+            return (start,)
+    return (*operands(node), *inner_nodes(node))

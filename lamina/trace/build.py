@@ -1,0 +1,256 @@
+"""What every traced function is made of: anything as a value, promotion, broadcasting, and the nodes for them.
+
+NumPy's rules of what an operation's operands become live here, once: NEP 50 promotion through NumPy's own tables, Python
+numbers weak until they meet an array, and Python's arithmetic where there are numbers alone. Above this level nobody
+thinks about dtypes and shapes that differ; below it, in the graph, there are none.
+"""
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from lamina import dtype as dt
+from lamina.array import Array, asarray
+from lamina.dtype import DType
+from lamina.expr import OPS, Expr
+from lamina.expr.ops.row import Family
+from lamina.layout import move
+from lamina.trace.scope import Scope, current, escaped, user_source
+from lamina.trace.value import Kind, Value
+
+NUMBER_DTYPES: dict[type, DType] = {bool: dt.bool, int: dt.int64, float: dt.float64, complex: dt.complex128}
+NUMBER_TYPES = {dtype: number for number, dtype in NUMBER_DTYPES.items()}
+
+
+def scope_now() -> Scope:
+    """The scope being traced; there is always one where nodes are made."""
+    scope = current()
+    if scope is None:
+        raise RuntimeError("no scope is being traced")
+    return scope
+
+
+def node_of(value: Value) -> Expr:
+    """The node through which the current scope reads a value."""
+    scope = current()
+    if scope is None:
+        raise escaped(value.expr, value.scope)
+    return scope.lift(value.expr, value.scope)
+
+
+def emit(op: str, *args: Any, kind: Kind = Kind.ARRAY) -> Value:
+    """The value of a new node; values among the args, and in tuples of them, stand for their nodes."""
+    scope = scope_now()
+    return Value(scope.emit(op, *(_as_arg(arg) for arg in args)), scope, kind)
+
+
+def decayed(value: Value) -> Value:
+    """The value as NumPy's functions return it: a result without axes is a scalar, not an array."""
+    return value if value.shape else Value(value.expr, value.scope, Kind.SCALAR)
+
+
+def _as_arg(arg: Any) -> Any:
+    if type(arg) is Value:
+        return node_of(arg)
+    if type(arg) is tuple and any(type(each) is Value for each in arg):
+        return tuple(_as_arg(each) for each in arg)
+    return arg
+
+
+def constant(number: Any, dtype: DType, kind: Kind = Kind.NUMBER) -> Value:
+    """A value that is known: one Python number, in this dtype; `OverflowError` for an integer that it doesn't hold."""
+    if type(number) is int:
+        dt.check_fits(number, dtype)
+    exact = _python_number(number, dtype)
+    return Value(Expr("constant", (exact,), dtype, (), user_source()), scope_now(), kind)
+
+
+def _python_number(number: Any, dtype: DType) -> Any:
+    """The number as this dtype holds it, so that a graph shows it exactly."""
+    return dt.cast(np.asarray(number), dtype).item()
+
+
+def as_value(thing: Any, what: str = "an argument") -> Value:
+    """Anything NumPy takes for an array as a value: traced values, arrays, scalars, Python numbers, nested sequences.
+
+    Raises `TypeError` for anything else.
+    """
+    if type(thing) is Value:
+        return thing
+    kind = type(thing)
+    if kind in NUMBER_DTYPES:
+        dtype = NUMBER_DTYPES[kind]
+        if kind is int and not dt.fits(thing, dtype):
+            dtype = dt.uint64  # NumPy's own second choice; above it, constant() says that nothing holds it
+        return constant(thing, dtype)
+    if isinstance(thing, np.generic):
+        dtype = dt.from_numpy(thing.dtype)
+        return Value(Expr("constant", (thing.item(),), dtype, (), user_source()), scope_now(), Kind.SCALAR)
+    if isinstance(thing, (Array, np.ndarray)):
+        return captured(thing)
+    if isinstance(thing, (list, tuple)):
+        return _from_sequence(thing, what)
+    if isinstance(thing, (str, bytes, dict, set, frozenset)) or thing is None or callable(thing):
+        raise TypeError(f"{what} must be an array or a number, but it is {thing!r} ({kind.__name__})")
+    try:
+        return captured(asarray(thing))
+    except (TypeError, ValueError) as error:
+        raise TypeError(f"{what} must be an array or a number, but it is {thing!r} ({kind.__name__}): {error}") from error
+
+
+def captured(array: Any) -> Value:
+    """A concrete array as a value: a ``tensor`` node that holds it by reference, one for each array and trace."""
+    scope = scope_now()
+    return Value(scope.root.tensor(array), scope)
+
+
+def _from_sequence(items: Sequence[Any], what: str) -> Value:
+    if not _holds_value(items):
+        return captured(asarray(items))
+    rows = [as_value(item, what) for item in items]
+    shape, dtype = rows[0].shape, common_dtype(rows)
+    if any(row.shape != shape for row in rows):
+        raise ValueError(f"{what} is a sequence of arrays of different shapes: {[row.shape for row in rows]}")
+    return emit("concat", tuple(reshape(to_dtype(row, dtype), (1, *shape)) for row in rows), 0)
+
+
+def _holds_value(item: Any) -> bool:
+    return type(item) is Value or (isinstance(item, (list, tuple)) and any(map(_holds_value, item)))
+
+
+# Dtypes
+
+
+def thing_of(value: Value) -> Any:
+    """What a value is in promotion: its dtype, or a Python type where it is a number."""
+    return NUMBER_TYPES.get(value.dtype, value.dtype) if value.kind is Kind.NUMBER else value.dtype
+
+
+def common_dtype(values: Sequence[Value]) -> DType:
+    """The dtype in which values meet (NEP 50): Python numbers adapt to what they meet."""
+    return dt.result_type(*map(thing_of, values))
+
+
+def to_dtype(value: Value, dtype: DType) -> Value:
+    """The value in another dtype; itself if it has that one.
+
+    A Python integer that the dtype doesn't hold raises `OverflowError`: now if it is known, at run time if it is traced.
+    """
+    if value.dtype == dtype:
+        return value
+    expr = value.expr
+    if expr.op == "constant" and expr.shape == ():
+        number = expr.args[0]
+        if type(number) is int and value.kind is Kind.NUMBER:
+            dt.check_fits(number, dtype)
+        return Value(Expr("constant", (_python_number(number, dtype),), dtype, (), user_source()), value.scope, value.kind)
+    if value.kind is Kind.NUMBER and value.dtype == dt.int64 and dtype.kind in ("signed", "unsigned"):
+        _check_number_fits(value, dtype)
+    return emit("cast", value, dtype, kind=value.kind)
+
+
+def _check_number_fits(value: Value, dtype: DType) -> None:
+    low, high = max(int(dtype.min), -(2**63)), min(int(dtype.max), 2**63 - 1)
+    inside = emit("logical_and", emit("greater_equal", value, constant(low, dt.int64)), emit("less_equal", value, constant(high, dt.int64)))
+    perform_check(inside, OverflowError, f"Python integer out of bounds for {dtype}")
+
+
+def perform_check(predicate: Value, exception: type[Exception], message: str) -> None:
+    """Raise at run time unless the predicate, one bool, holds."""
+    scope = scope_now()
+    scope.perform(scope.emit("check", node_of(predicate), exception, message))
+
+
+@functools.lru_cache(maxsize=4096)
+def operand_dtypes(op: str, *things: Any) -> tuple[DType, ...]:
+    """The dtypes in which an elementwise op takes operands of these dtypes or Python number types: NumPy's own loops.
+
+    Raises `TypeError` where the op has no loop for them.
+
+    >>> operand_dtypes("add", dt.int8, dt.uint8), operand_dtypes("sqrt", dt.int32), operand_dtypes("add", dt.float32, float)
+    ((lamina.int16, lamina.int16), (lamina.float64,), (lamina.float32, lamina.float32))
+    """
+    meaning = OPS[op].meaning
+    strong = [thing for thing in things if isinstance(thing, DType)]
+    if isinstance(meaning, np.ufunc) and all(dtype.name in _NUMPY_OWN for dtype in strong):
+        weak_bool = [np.dtype(bool) if thing is bool else thing for thing in things]
+        asked = [thing.numpy if isinstance(thing, DType) else thing for thing in weak_bool]
+        try:
+            loop = meaning.resolve_dtypes((*asked, *[None] * meaning.nout))
+        except TypeError as error:
+            raise TypeError(f"{op} is not defined for {', '.join(_thing_name(thing) for thing in things)}") from error
+        return tuple(dt.from_numpy(each) for each in loop[: len(things)])
+    meet = dt.result_type(*things)
+    for candidate in (meet, _WIDER_INTEGER.get(meet, meet), dt.float64):
+        if _accepts(op, candidate, len(things)):
+            return (candidate,) * len(things)
+    raise TypeError(f"{op} is not defined for {', '.join(_thing_name(thing) for thing in things)}")
+
+
+_NUMPY_OWN = {name for name, dtype in dt.DTYPES.items() if dtype.numpy.isbuiltin == 1}
+_WIDER_INTEGER = {dt.int4: dt.int8, dt.uint4: dt.uint8}
+
+
+def _thing_name(thing: Any) -> str:
+    return str(thing) if isinstance(thing, DType) else f"a Python {thing.__name__}"
+
+
+class _Operand:
+    """An operand of which a row's rules see the dtype and shape alone."""
+
+    def __init__(self, dtype: DType) -> None:
+        self.dtype, self.shape = dtype, ()
+
+
+def _accepts(op: str, dtype: DType, arity: int) -> bool:
+    try:
+        OPS[op].dtype(*(_Operand(dtype) for _ in range(arity)))
+    except TypeError:
+        return False
+    return True
+
+
+# Shapes
+
+
+def apply_move(value: Value, movement: Any) -> Value:
+    """The value moved; itself where the movement changes nothing."""
+    return emit("move", value, movement, kind=Kind.ARRAY)
+
+
+def reshape(value: Value, shape: tuple[int, ...]) -> Value:
+    """The same elements in C order, in another shape."""
+    return value if shape == value.shape else apply_move(value, move.Reshape(shape))
+
+
+def broadcast_to(value: Value, shape: tuple[int, ...]) -> Value:
+    """The value repeated along new axes and axes of extent 1; `ValueError` where an extent doesn't fit."""
+    return value if shape == value.shape else apply_move(value, move.Broadcast(shape))
+
+
+def permute(value: Value, axes: tuple[int, ...]) -> Value:
+    """The value with result axis `i` being its axis ``axes[i]``."""
+    return value if axes == tuple(range(len(axes))) else apply_move(value, move.Permute(axes))
+
+
+def slice_axis(value: Value, axis: int, start: int, count: int, step: int = 1) -> Value:
+    """``count`` elements of an axis from ``start`` on, ``step`` apart."""
+    if (start, count, step) == (0, value.shape[axis], 1):
+        return value
+    ranges = [move.Range(0, extent, 1) for extent in value.shape]
+    ranges[axis] = move.Range(start, count, step)
+    return apply_move(value, move.Slice(ranges))
+
+
+def broadcast_shape(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape to which shapes broadcast, aligned from the right; `ValueError` in NumPy's words where they don't."""
+    rank = max(map(len, shapes), default=0)
+    result = [1] * rank
+    for shape in shapes:
+        for axis, extent in enumerate(shape, rank - len(shape)):
+            if extent != 1 and result[axis] not in (1, extent):
+                raise ValueError(f"operands could not be broadcast together with shapes {' '.join(map(str, shapes))}")
+            result[axis] = extent if extent != 1 else result[axis]
+    return tuple(result)

@@ -1,0 +1,163 @@
+"""The traced value: what a function sees in place of an array or a number while it is traced.
+
+A `Value` is a node, the scope it was made in, and which of NumPy's three kinds of value it stands for. It answers Python's
+operators and NumPy's methods and protocols through the table of `lamina.operators`, so tracing a function is calling it.
+What would need the elements themselves raises an error that says what to write instead.
+"""
+
+from collections.abc import Iterator
+from enum import Enum
+from typing import Any, NoReturn
+
+from lamina.dtype import DType
+from lamina.errors import ConcretizationError
+from lamina.expr import Expr, describe
+from lamina.expr.tree import post_order
+from lamina.operators import FUNCTIONS, Operators
+from lamina.trace.scope import Scope, current, escaped
+
+
+class Kind(Enum):
+    """What a value would be in NumPy. Only a number is weak in promotion; results come back as the kind they are."""
+
+    NUMBER = "a Python number"
+    SCALAR = "a NumPy scalar"
+    ARRAY = "an array"
+
+
+class Pin(BaseException):
+    """A number argument's value is needed while tracing: trace again with these params as plain Python numbers.
+
+    No `Exception`, so that a program's own ``except`` clauses let it through.
+    """
+
+    def __init__(self, params: frozenset[Expr], value: "Value") -> None:
+        super().__init__(params, value)
+        self.params = params
+        self.value = value
+
+
+class Value(Operators):
+    """A traced array or number.
+
+    >>> import lamina
+    >>> shown = []
+    >>> graph = lamina.trace(lambda x: shown.append(x * 2) or x, lamina.Spec(lamina.float32, (2, 3)))
+    >>> shown[0].dtype, shown[0].shape, shown[0].ndim, len(shown[0])
+    (lamina.float32, (2, 3), 2, 2)
+    """
+
+    __slots__ = ("expr", "kind", "scope")
+
+    def __init__(self, expr: Expr, scope: Scope, kind: Kind = Kind.ARRAY) -> None:
+        self.expr = expr
+        self.scope = scope
+        self.kind = kind
+
+    @property
+    def dtype(self) -> DType:
+        """The dtype of the elements."""
+        return self.expr.dtype  # type: ignore[no-any-return]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The extents, plain integers."""
+        return self.expr.shape  # type: ignore[no-any-return]
+
+    @property
+    def is_traced(self) -> bool:
+        """Whether the elements are unknown until the compiled function runs."""
+        return self.expr.op not in ("constant", "tensor")
+
+    @property
+    def device(self) -> str:
+        """Where the elements are, in the array API's words."""
+        return "cpu"
+
+    def to_device(self, device: str, /, *, stream: Any = None) -> "Value":
+        """The same value; ``"cpu"`` is the only device."""
+        if device != "cpu":
+            raise ValueError(f"to_device: the device must be 'cpu', but it is {device!r}")
+        return self
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        return FUNCTIONS["__array_namespace__"](api_version)
+
+    def __repr__(self) -> str:
+        return f"<traced {describe(self.dtype, self.shape)}>"
+
+    __str__ = __repr__
+
+    def __format__(self, spec: str) -> str:
+        return format(repr(self), spec)
+
+    def __len__(self) -> int:
+        if not self.shape:
+            raise TypeError("len() of unsized object")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator["Value"]:
+        if not self.shape:
+            raise TypeError("iteration over a 0-d array")
+        return (self[i] for i in range(self.shape[0]))
+
+    def __contains__(self, item: Any) -> bool:
+        return bool((self == item).any())
+
+    __hash__ = None  # type: ignore[assignment]
+
+    # What needs the elements
+
+    def __bool__(self) -> bool:
+        self._demand("bool(…)", "lamina.cond, lamina.while_loop or np.where")
+
+    def __int__(self) -> int:
+        self._demand("int(…)", "x.astype(np.int64)")
+
+    def __float__(self) -> float:
+        self._demand("float(…)", "x.astype(np.float64)")
+
+    def __complex__(self) -> complex:
+        self._demand("complex(…)", "x.astype(np.complex128)")
+
+    def __index__(self) -> int:
+        if self.dtype.kind not in ("signed", "unsigned") or self.shape:
+            raise TypeError("only integer scalar arrays can be converted to a scalar index")
+        self._demand("an index, a length or range(…)", "lamina.fori_loop, or an index through x[i] with x traced")
+
+    def __round__(self, digits: int | None = None) -> Any:
+        return FUNCTIONS["round"](self) if digits is None else FUNCTIONS["__round__"](self, digits)
+
+    def item(self, *index: int) -> NoReturn:
+        """A demand for the number itself, which isn't known while tracing."""
+        self._demand("item()", "the value itself")
+
+    def tolist(self) -> NoReturn:
+        """A demand for the numbers themselves, which aren't known while tracing."""
+        self._demand("tolist()", "the value itself")
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
+        self._demand("a conversion to a NumPy array", "a NumPy function that lamina has, or lamina.runtime_call")
+
+    def __setitem__(self, index: Any, value: Any) -> NoReturn:
+        raise NotImplementedError(
+            f"{self!r} was assigned to by index, and in-place writes aren't traced yet; write "
+            "lamina.scatter(x, index, value), np.where(mask, value, x) or lamina.concat instead"
+        )
+
+    def __dlpack__(self, **_: Any) -> NoReturn:
+        self._demand("__dlpack__", "lamina.runtime_call")
+
+    def _demand(self, wanted: str, instead: str) -> NoReturn:
+        """Ask for a restart with the number arguments that decide this value, or raise `ConcretizationError`."""
+        if not self.scope.is_open or current() is None:
+            raise escaped(self.expr, self.scope)
+        leaves = [node for node in post_order(self.expr) if node.op in ("parameter", "tensor")]
+        params = {self.scope.origin(node) for node in leaves}
+        if params and params <= self.scope.root.numbers:
+            raise Pin(frozenset(param for param in params if param is not None), self)
+        source = f" (made at {self.expr.source})" if self.expr.source else ""
+        raise ConcretizationError(
+            f"{wanted} needs the elements of {self!r}{source}, which are unknown while {self.scope.name} is traced. "
+            f"Use {instead}"
+        )
