@@ -1,9 +1,9 @@
 """Every layout law against enumeration: all small layouts under many movements, and random chains of movements.
 
 The oracle knows nothing of strides. A movement's result reads, at each index, the argument's index that
-`Movement.source` names; the positions of the argument, gathered so, are the positions of the result. Whether a reshape's
-result has strides is decided on positions as well: its strides can only be the differences between the position of
-index 0 and those of the unit indices, so either these give back every position or no strides do.
+`Movement.source` names; the positions of the argument, gathered so, are the positions of the result. Whether a
+reshape's result has strides is decided on positions as well: its strides can only be the differences between the
+position of index 0 and those of the unit indices, so either these give back every position or no strides do.
 
 All layouts of one shape are a matrix of positions, one row each, and are tested at once.
 """
