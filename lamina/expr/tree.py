@@ -74,19 +74,25 @@ def walk(roots: Sequence[Expr], dependencies: Callable[[Expr], Sequence[Expr]] |
     order: list[Expr] = []
     seen: set[Expr] = set()
     # A None on the stack says that the node below it has all its dependencies behind it.
-    stack: list[Expr | None] = list(reversed(roots))
+    stack: list[Expr | None] = []
     pop, push, see, emit = stack.pop, stack.append, seen.add, order.append
-    while stack:
-        node = pop()
-        if node is None:
-            emit(pop())  # type: ignore[arg-type]
-        elif node not in seen:
+    for root in roots:
+        push(root)
+        while stack:
+            node = pop()
+            if node is None:
+                emit(pop())  # type: ignore[arg-type]
+                continue
+            if node in seen:
+                continue
             see(node)
             needed = node._operands if dependencies is None else dependencies(node)
-            if needed:
-                push(node)
-                push(None)
-                stack += needed[::-1]
+            for each in needed:
+                if each not in seen:  # else there is nothing to wait for: in wide graphs that is most nodes
+                    push(node)
+                    push(None)
+                    stack += needed[::-1]
+                    break
             else:
                 emit(node)
     return order
