@@ -496,7 +496,7 @@ def _gathered(obj: Any, wanted: DType | None, copy: bool | None) -> "NDArray[Any
     own = any(hasattr(obj, name) for name in ("__array__", "__array_interface__", "__array_struct__", "__buffer__"))
     if not own and hasattr(obj, "__dlpack__"):
         return to_numpy(from_dlpack(obj, copy=copy))
-    numbers = isinstance(obj, list | tuple | range | int | float | complex)
+    numbers = isinstance(obj, list | tuple | range | int | float | complex) and not isinstance(obj, np.generic)
     with np.errstate(all="ignore"):
         if numbers and wanted is not None and not wanted.is_packed:
             return np.asarray(obj, dtype=wanted.numpy, copy=copy)
