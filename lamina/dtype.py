@@ -15,7 +15,7 @@ Promotion is NumPy's (NEP 50) for NumPy's own dtypes. The same three rules cover
 Each rule looks at the set of dtypes at once, so their order never matters. Two at a time it would, in NumPy as here:
 (int16 with uint16) with float32 is float64, but int16 with (uint16 with float32) is float32.
 
-This module imports only the errors' room above it; `lamina.array` puts its dtypes to use.
+This module imports nothing of lamina; `lamina.array` puts its dtypes to use.
 """
 
 import builtins
