@@ -122,7 +122,7 @@ def test_operators_in_place_make_new_arrays(namespace):
 @pytest.mark.parametrize(
     "function", [f for f in BINARY if f not in (operator.eq, operator.ne)], ids=lambda f: f.__name__
 )
-@pytest.mark.parametrize("other", ["a", None, {}, {1}, object()], ids=repr)
+@pytest.mark.parametrize("other", ["a", None, {}, {1}, object()], ids=lambda x: type(x).__name__)
 def test_other_operands_are_pythons_type_error(function, other, namespace):
     for pair in ((asarray([1, 2]), other), (other, asarray([1, 2]))):
         if function is operator.mod and pair[0] == "a":
