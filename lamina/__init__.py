@@ -26,3 +26,4 @@ from lamina.api.utility import *
 from lamina.trace.staging import Spec
 from lamina.trace.control import block, check, cond, fori_loop, fun, hook, metadata, runtime_call, while_loop
 from lamina.defn import defn, trace
+from lamina.trace import assign

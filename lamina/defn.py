@@ -14,12 +14,13 @@ from typing import Any, NamedTuple, overload
 import numpy as np
 
 from lamina import dtype as dt
-from lamina.array import Array, asarray, from_numpy
+from lamina.array import Array, asarray, from_numpy, to_numpy
 from lamina.compilers import Compiled, compiler_named
 from lamina.errors import LaminaWarning
 from lamina.expr import Graph
 from lamina.expr.containers import flatten, paths_of, unflatten
 from lamina.layout import Layout
+from lamina.roots import Root, memory_of, overlaps_of, placed, roots_of
 from lamina.trace.build import NUMBER_DTYPES
 from lamina.trace.guards import Guard, guards_of
 from lamina.trace.scope import current
@@ -30,12 +31,19 @@ _MANY_VALUES = 10  # retraces for one pinned number before a warning
 
 
 class _Entry(NamedTuple):
-    """One compiled trace: what to call, where its arguments are among the leaves, and what it returns."""
+    """One compiled trace: what to call, what its params are made of, and what it returns."""
 
     compiled: Compiled
     traced: Traced
-    positions: list[int]
+    arguments: "_Arguments"
     guards: list[Guard]
+
+
+class _Arguments(NamedTuple):
+    """What each param of a graph is: the position of a number or scalar among the leaves, or a root of the arrays."""
+
+    params: list[int | Root]
+    arrays: list[int]  # the positions of the arrays
 
 
 class Defn:
@@ -59,7 +67,9 @@ class Defn:
         if current() is not None:
             return self._function(*args, **kwargs)  # part of a larger trace
         leaves, structure = flatten((args, kwargs))
-        signature = (structure, tuple(map(_signature, leaves)))
+        arrays = [_as_numpy(leaf) for leaf in leaves if isinstance(leaf, (np.ndarray, Array))]
+        shared = overlaps_of(arrays) if len(arrays) > 1 else ()
+        signature = (structure, tuple(map(_signature, leaves)), shared)
         try:
             entry = self._find(signature, leaves)
         except TypeError as error:
@@ -67,9 +77,11 @@ class Defn:
             raise error
         if entry is None:
             entry = self._trace(signature, structure, leaves, (args, kwargs))
-        arrays = [_as_numpy(leaves[position]) for position in entry.positions]
-        results = entry.compiled(*arrays)
-        return _returned(entry.traced, results, any(isinstance(leaf, Array) for leaf in leaves))
+        params = [
+            np.asarray(leaves[param]) if isinstance(param, int) else memory_of(param, arrays) for param in entry.arguments.params
+        ]
+        results = entry.compiled(*params)
+        return _returned(entry, leaves, arrays, params, results)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         if instance is None:
@@ -94,26 +106,26 @@ class Defn:
         entry = self._entries.get(self._key(signature, leaves))
         return entry if entry is not None and all(guard.holds() for guard in entry.guards) else None
 
-    def _trace(self, signature: Any, structure: Any, leaves: list[Any], arguments: Any) -> _Entry:
+    def _trace(self, signature: Any, structure: Any, leaves: list[Any], given: Any) -> _Entry:
         with self._lock:  # one structure is traced once, from however many threads it is asked for
             entry = self._find(signature, leaves)
             while entry is None:
                 pinned = self._pinned.get(signature, ())
                 guards = guards_of(self._function)
                 try:
-                    traced, positions = _stage(self._function, self._name, structure, leaves, pinned)
+                    traced, arguments = _stage(self._function, self._name, structure, leaves, pinned)
                 except Pin as pin:
                     self._pinned[signature] = (*pinned, *_positions(pin, leaves, pinned))
                     continue
-                entry = _Entry(self._compile(traced.graph, self._options), traced, positions, guards)
+                entry = _Entry(self._compile(traced.graph, self._options), traced, arguments, guards)
                 self._entries[self._key(signature, leaves)] = entry
-                self._warn_if_many(signature, arguments)
+                self._warn_if_many(signature, given)
             return entry
 
-    def _warn_if_many(self, signature: Any, arguments: Any) -> None:
+    def _warn_if_many(self, signature: Any, given: Any) -> None:
         pinned = self._pinned.get(signature, ())
         if pinned and sum(key[0] == signature for key in self._entries) == _MANY_VALUES:
-            names = ", ".join(_paths(arguments)[i] for i in pinned)
+            names = ", ".join(_paths(given)[i] for i in pinned)
             warnings.warn(
                 f"{self._name} was traced for {_MANY_VALUES} values of {names}: a shape, an index or a Python loop needs the "
                 "number itself. Write lamina.fori_loop or lamina.while_loop instead, or pass an array",
@@ -179,13 +191,16 @@ def trace(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Graph:
 def _signature(leaf: Any) -> Any:
     """What of a leaf decides the trace."""
     kind = type(leaf)
-    if kind is np.ndarray or kind is Array:
-        return kind, leaf.dtype, leaf.shape
+    if kind is np.ndarray:
+        flags = leaf.flags
+        return kind, leaf.dtype, leaf.shape, flags.writeable, None if flags.c_contiguous else leaf.strides
+    if kind is Array:
+        return kind, leaf.dtype, leaf.layout
     if kind in NUMBER_DTYPES:
         # an integer beyond 64 bits can't be traced, so its value decides
         return kind if kind is not int or -(2**63) <= leaf < 2**63 else (kind, leaf)
     if isinstance(leaf, np.ndarray):
-        return np.ndarray, leaf.dtype, leaf.shape
+        return kind, leaf.dtype, leaf.shape, leaf.flags.writeable, leaf.strides
     if isinstance(leaf, np.generic):
         return kind, leaf.dtype
     return kind, leaf
@@ -196,37 +211,63 @@ def _number_key(leaf: Any) -> Any:
     return type(leaf), repr(leaf)
 
 
-def _argument(leaf: Any) -> Argument | None:
-    """What a leaf is while tracing; `None` for a static one."""
-    if isinstance(leaf, np.generic):
-        return Argument(dt.from_numpy(leaf.dtype), (), Kind.SCALAR)
-    if isinstance(leaf, (np.ndarray, Array, Spec)):
-        array = leaf if isinstance(leaf, Spec) else asarray(leaf)  # which refuses what is no array of ours by name
-        return Argument(array.dtype, Layout.contiguous(array.shape).shape, Kind.ARRAY)
-    kind = type(leaf)
-    if kind in NUMBER_DTYPES and (kind is not int or -(2**63) <= leaf < 2**63):
-        return Argument(NUMBER_DTYPES[kind], (), Kind.NUMBER)
-    return None
+def _is_number(leaf: Any) -> bool:
+    return type(leaf) in NUMBER_DTYPES and (type(leaf) is not int or -(2**63) <= leaf < 2**63)
+
+
+def _is_traced(leaf: Any) -> bool:
+    return _is_number(leaf) or isinstance(leaf, (np.generic, np.ndarray, Array, Spec))
 
 
 def _stage(
     function: Callable[..., Any], name: str, structure: Any, leaves: Sequence[Any], pinned: Sequence[int]
-) -> tuple[Traced, list[int]]:
-    arguments = [None if i in pinned else _argument(leaf) for i, leaf in enumerate(leaves)]
+) -> tuple[Traced, _Arguments]:
+    positions = [i for i, leaf in enumerate(leaves) if isinstance(leaf, (np.ndarray, Array))]
+    for i in positions:
+        asarray(leaves[i])  # which refuses what is no array of ours, by name
+    roots = roots_of([_as_numpy(leaves[i]) for i in positions])
+    sees = {positions[member.place]: (k, member.layout) for k, root in enumerate(roots) for member in root.members}
+    shown: list[Any] = []
+    params: list[int | Root] = []
+    met: set[int] = set()
+    for i, leaf in enumerate(leaves):
+        if i in pinned or not _is_traced(leaf):
+            shown.append(leaf)
+        elif i in sees:
+            k, layout = sees[i]
+            if k not in met:
+                met.add(k)
+                params.append(roots[k])
+            shown.append(_array_argument(leaf, k, roots[k], layout))
+        else:
+            params.append(i)
+            shown.append(_scalar_argument(leaf, -1 - i))
 
     def call(given: list[Any]) -> Any:
         args, kwargs = unflatten(structure, given)
         return function(*args, **kwargs)
 
-    shown = [leaf if argument is None else argument for leaf, argument in zip(leaves, arguments, strict=True)]
-    positions = [i for i, argument in enumerate(arguments) if argument is not None]
-    return stage(name, call, shown), positions
+    return stage(name, call, shown), _Arguments(params, positions)
+
+
+def _array_argument(leaf: Any, k: int, root: Root, layout: Layout | None) -> Argument:
+    shape = Layout.contiguous(leaf.shape).shape  # which refuses more than 32 axes
+    writable = leaf.flags.writeable if isinstance(leaf, np.ndarray) else not leaf.dtype.is_packed and to_numpy(leaf).flags.writeable
+    return Argument(dt.from_numpy(leaf.dtype), shape, Kind.ARRAY, k, root.shape, layout, writable)
+
+
+def _scalar_argument(leaf: Any, root: int) -> Argument:
+    if isinstance(leaf, Spec):
+        return Argument(leaf.dtype, leaf.shape, Kind.ARRAY, -root, leaf.shape)
+    if isinstance(leaf, np.generic):
+        return Argument(dt.from_numpy(leaf.dtype), (), Kind.SCALAR)
+    return Argument(NUMBER_DTYPES[type(leaf)], (), Kind.NUMBER)
 
 
 def _positions(pin: Pin, leaves: Sequence[Any], pinned: Sequence[int]) -> list[int]:
     """Where among the leaves the params are whose values are needed."""
-    positions = [i for i, leaf in enumerate(leaves) if i not in pinned and _argument(leaf) is not None]
-    return [positions[param.args[0]] for param in pin.params]
+    numbers = [i for i, leaf in enumerate(leaves) if i not in pinned and _is_number(leaf)]
+    return [numbers[k] for k in sorted(pin.numbers)]
 
 
 def _paths(arguments: Any) -> list[str]:
@@ -252,15 +293,37 @@ def _as_numpy(leaf: Any) -> np.ndarray:
 # Results
 
 
-def _returned(traced: Traced, results: Sequence[np.ndarray], as_lamina: bool) -> Any:
+def _returned(
+    entry: _Entry, leaves: Sequence[Any], arrays: Sequence[np.ndarray], memories: Sequence[np.ndarray], results: Sequence[np.ndarray]
+) -> Any:
+    """Put written memories back into the arguments, and the results into what the function returned."""
+    graph, params = entry.traced.graph, entry.arguments.params
+    for (param, _), held in zip(graph.updates, results[len(graph.outputs) :], strict=True):
+        root = params[param.args[0]]
+        assert isinstance(root, Root)
+        for member in root.members:
+            array = leaves[entry.arguments.arrays[member.place]]
+            target = array if isinstance(array, np.ndarray) else arrays[member.place]
+            if target.flags.writeable:
+                target[...] = placed(held, member.layout)
+    as_lamina = any(isinstance(leaf, Array) for leaf in leaves)
+
     def result(leaf: Any) -> Any:
         if not isinstance(leaf, Output):
             return leaf
-        array = results[leaf.place]
+        if leaf.memory >= 0:
+            array = placed(results[leaf.memory], leaf.layout)
+        else:
+            root = params[-1 - leaf.memory]
+            assert isinstance(root, Root)
+            for member in root.members:
+                if member.layout == leaf.layout and leaf.node.shape == arrays[member.place].shape:
+                    return leaves[entry.arguments.arrays[member.place]]
+            array = placed(memories[-1 - leaf.memory], leaf.layout)
         if as_lamina:
             return from_numpy(array)
         if leaf.kind is Kind.ARRAY:
             return array
         return array[()] if leaf.kind is Kind.SCALAR else array.item()
 
-    return unflatten(traced.structure, [result(leaf) for leaf in traced.leaves])
+    return unflatten(entry.traced.structure, [result(leaf) for leaf in entry.traced.leaves])

@@ -23,7 +23,7 @@ Step = Callable[[Environment], Any]
 
 
 def compile_graph(graph: Graph) -> Callable[..., list[np.ndarray]]:
-    """A function of the graph's params, NumPy arrays, that gives its outputs' leaves, NumPy arrays.
+    """A function of the graph's params, NumPy arrays, that gives its outputs' leaves, then its updates, NumPy arrays.
 
     The graph's effects happen in order, before the outputs that don't feed them are computed. What a callback or a
     ``check`` raises comes through, with a note of the user's line; what was shown or called before stays so.
@@ -33,8 +33,8 @@ def compile_graph(graph: Graph) -> Callable[..., list[np.ndarray]]:
     >>> compile_graph(graph)(np.arange(3))
     [array([0, 2, 4])]
     """
-    scope = _Scope(_Plan(), graph.outputs, graph.effects)
-    outputs, params = nodes_of(graph.outputs), graph.params
+    outputs, params = (*nodes_of(graph.outputs), *(node for _, node in graph.updates)), graph.params
+    scope = _Scope(_Plan(), outputs, graph.effects)
 
     def run(*arguments: np.ndarray) -> list[np.ndarray]:
         environment: Environment = dict(zip(params, arguments, strict=True))

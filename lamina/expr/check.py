@@ -18,7 +18,7 @@ def check(graph: Graph) -> Graph:
     Traceback (most recent call last):
     lamina.errors.GraphError: sum: the node says float32[3], but its args give float32[]
     """
-    scopes: list[tuple[str, list[Expr] | None, Any]] = [(graph.name, list(graph.params), (graph.effects, graph.outputs))]
+    scopes: list[tuple[str, list[Expr] | None, Any]] = [(graph.name, list(graph.params), (graph.effects, graph.outputs, graph.updates))]
     seen: dict[Expr, str] = {}
     while scopes:
         name, params, outputs = scopes.pop()

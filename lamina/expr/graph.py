@@ -17,6 +17,7 @@ class Graph:
     params : the parameter nodes, in leaf order of the arguments.
     outputs : the container the function returns, with nodes as leaves.
     effects : the nodes that must run, in this order, whether an output needs them or not.
+    updates : pairs of a param whose memory the function writes in place, and the node of what it holds at the end.
     name : the function's.
 
     ``str(graph)`` is its text, which is the same for equal graphs; ``==`` compares those meanings, not identities.
@@ -30,22 +31,30 @@ class Graph:
       return %2
     """
 
-    __slots__ = ("effects", "name", "outputs", "params")
+    __slots__ = ("effects", "name", "outputs", "params", "updates")
 
-    def __init__(self, params: tuple[Expr, ...], outputs: Any, effects: tuple[Expr, ...] = (), name: str = "graph") -> None:
+    def __init__(
+        self,
+        params: tuple[Expr, ...],
+        outputs: Any,
+        effects: tuple[Expr, ...] = (),
+        name: str = "graph",
+        updates: tuple[tuple[Expr, Expr], ...] = (),
+    ) -> None:
         self.params = tuple(params)
         self.outputs = outputs
         self.effects = tuple(effects)
+        self.updates = tuple(updates)
         self.name = name
         nodes_of(self._container)
 
     @property
     def order(self) -> list[Expr]:
-        """The graph's own nodes, operands first: those the effects need, then those the outputs need."""
-        return post_order((self.effects, self.outputs))
+        """The graph's own nodes, operands first: those the effects need, then those of the outputs and the updates."""
+        return post_order((self.effects, self.outputs, self.updates))
 
     def __str__(self) -> str:
-        return graph_text(self.name, self.params, self.outputs, self.effects)
+        return graph_text(self.name, self.params, self.outputs, self.effects, self.updates)
 
     def __repr__(self) -> str:
         return f"<Graph {self.name}: {len(self.params)} params, {len(self.order)} nodes>"
@@ -58,12 +67,12 @@ class Graph:
 
     @property
     def _container(self) -> tuple[Any, ...]:
-        return self.params, self.outputs, self.effects
+        return self.params, self.outputs, self.effects, self.updates
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _load, (pickling.dump(self._container), self.name)
 
 
 def _load(dumped: Any, name: str) -> Graph:
-    params, outputs, effects = pickling.load(*dumped)
-    return Graph(params, outputs, effects, name)
+    params, outputs, effects, updates = pickling.load(*dumped)
+    return Graph(params, outputs, effects, name, updates)

@@ -14,9 +14,9 @@ from lamina.expr.tree import nodes_of, post_order
 INDENT = "  "
 
 
-def graph_text(name: str, params: Any, outputs: Any, effects: tuple[Expr, ...] = ()) -> str:
-    """The text of a function of these parameters."""
-    return "\n".join(_Printer().function(name, params, outputs, effects))
+def graph_text(name: str, params: Any, outputs: Any, effects: tuple[Expr, ...] = (), updates: Any = ()) -> str:
+    """The text of a function of these parameters; `updates` are the params that it writes, with what they hold then."""
+    return "\n".join(_Printer().function(name, params, outputs, effects, updates))
 
 
 class _Printer:
@@ -26,9 +26,9 @@ class _Printer:
         self.names: dict[Expr, str] = {}
         self.lines: list[str] = []
 
-    def function(self, name: str, params: Any, outputs: Any, effects: tuple[Expr, ...]) -> list[str]:
+    def function(self, name: str, params: Any, outputs: Any, effects: tuple[Expr, ...], updates: Any) -> list[str]:
         self.lines.append(f"{name}({self.declare(params)}):")
-        stack = [self.scope(outputs, effects, 1)]
+        stack = [self.scope(outputs, effects, 1, updates)]
         while stack:
             inner = next(stack[-1], None)
             if inner is None:
@@ -37,10 +37,10 @@ class _Printer:
                 stack.append(inner)
         return self.lines
 
-    def scope(self, outputs: Any, effects: tuple[Expr, ...], depth: int) -> Iterator[Any]:
+    def scope(self, outputs: Any, effects: tuple[Expr, ...], depth: int, updates: Any = ()) -> Iterator[Any]:
         """Print a scope's nodes; yields the generators that print its inner scopes."""
         indent = INDENT * depth
-        for node in post_order((effects, outputs)):
+        for node in post_order((effects, outputs, updates)):
             if node in self.names or node.op == "constant":
                 continue
             shown = self.arguments(node)
@@ -55,6 +55,7 @@ class _Printer:
                     self.lines.append(f"{indent}{INDENT}params ({self.declare(body)})")
         if effects:
             self.lines.append(f"{indent}effects {', '.join(self.names[effect] for effect in effects)}")
+        self.lines.extend(f"{indent}update {self.show(param)} = {self.show(node)}" for param, node in updates)
         self.lines.append(f"{indent}return {self.show(outputs)}")
 
     def declare(self, params: Any) -> str:

@@ -34,6 +34,8 @@ def scope_now() -> Scope:
 
 def node_of(value: Value) -> Expr:
     """The node through which the current scope reads a value."""
+    if value.cell is not None:
+        return value.expr
     scope = current()
     if scope is None:
         raise escaped(value.expr, value.scope)
@@ -49,6 +51,11 @@ def emit(op: str, *args: Any, kind: Kind = Kind.ARRAY) -> Value:
 def decayed(value: Value) -> Value:
     """The value as NumPy's functions return it: a result without axes is a scalar, not an array."""
     return value if value.shape else Value(value.expr, value.scope, Kind.SCALAR)
+
+
+def emit_node(op: str, *args: Any) -> Expr:
+    """A new node of the current scope."""
+    return scope_now().emit(op, *args)
 
 
 def _as_arg(arg: Any) -> Any:
@@ -102,8 +109,13 @@ def as_value(thing: Any, what: str = "an argument") -> Value:
 
 def captured(array: Any) -> Value:
     """A concrete array as a value: a ``tensor`` node that holds it by reference, one for each array and trace."""
-    scope = scope_now()
-    return Value(scope.root.tensor(array), scope)
+    root = scope_now().root
+    node = root.tensor(array)
+    cell = root.captured_cells.get(node)
+    if cell is None:
+        writable = isinstance(array, np.ndarray) and array.flags.writeable
+        cell = root.captured_cells[node] = root.new_cell(node, writable, array)
+    return Value.alias(cell, None)
 
 
 def _from_sequence(items: Sequence[Any], what: str) -> Value:
@@ -216,8 +228,14 @@ def _accepts(op: str, dtype: DType, arity: int) -> bool:
 
 
 def apply_move(value: Value, movement: Any) -> Value:
-    """The value moved; itself where the movement changes nothing."""
-    return emit("move", value, movement, kind=Kind.ARRAY)
+    """The value moved: another view of its memory, and a copy only where no layout expresses the movement."""
+    moved = emit_node("move", node_of(value), movement)
+    if value.cell is None:
+        return Value(moved, scope_now())
+    layout = value.whole_layout.move(movement)
+    if layout is None:
+        return Value(moved, scope_now())
+    return Value.alias(value.cell, layout, value.shifts, moved)
 
 
 def reshape(value: Value, shape: tuple[int, ...]) -> Value:

@@ -52,16 +52,16 @@ def eager(name: str, body: Callable[..., Any], *args: Any, **kwargs: Any) -> Any
     scope = Scope(name)
     with scope:
         leaves, structure = flatten(body(*args, **kwargs))
-        nodes = [_own(leaf.expr, scope) for leaf in leaves if type(leaf) is Value]
-    computed = [node for node in nodes if node.op != "tensor"]
+        nodes = [_own(leaf.expr, scope) if type(leaf) is Value else None for leaf in leaves]
+    computed = [node for node in nodes if node is not None and node.op != "tensor"]
     results = iter(compile_graph(Graph((), computed, tuple(scope.effects), name))())
 
-    def result(leaf: Any) -> Any:
-        if type(leaf) is not Value:
+    def result(leaf: Any, node: Expr | None) -> Any:
+        if node is None:
             return leaf
-        return leaf.expr.args[0] if leaf.expr.op == "tensor" else from_numpy(next(results))
+        return node.args[0] if node.op == "tensor" else from_numpy(next(results))
 
-    return unflatten(structure, [result(leaf) for leaf in leaves])
+    return unflatten(structure, list(map(result, leaves, nodes)))
 
 
 _CONSTANT = frozenset({"constant"})

@@ -31,6 +31,22 @@ def current() -> "Scope | None":
     return _state.scope
 
 
+class Cell:
+    """Memory behind traced arrays, known by identity. What it holds is a node, its version, which each scope keeps.
+
+    The node's C order is the order of the memory; `start` is what it held at first. A cell that isn't writable is
+    somebody's read-only array, and `array` is the captured array whose memory it is.
+    """
+
+    __slots__ = ("array", "home", "start", "writable")
+
+    def __init__(self, home: "Scope", start: Expr, writable: bool = True, array: Any = None) -> None:
+        self.home = home
+        self.start = start
+        self.writable = writable
+        self.array = array
+
+
 class _Captured(NamedTuple):
     node: Expr
     array: Any
@@ -58,12 +74,15 @@ class Scope:
         self.params: list[Expr] = []
         self.captures: list[Expr] = []
         self.effects: list[Expr] = []
-        self.numbers: set[Expr] = set()
+        self.numbers: list[Expr] = []
         self.funs: dict[Any, Any] = {}
         self._tensors: dict[int, _Captured] = {}
+        self.captured_cells: dict[Expr, Cell] = {}
         self._all_tensors: list[_Captured] = []
         self.is_open = False
-        self._captured: dict[Expr, Expr] = {}
+        self._captured: dict[Any, tuple[Expr, Expr]] = {}
+        # The versions of cells in this scope. A branch that shares the scope puts its own on top.
+        self.layers: list[dict[Cell, Expr]] = [{}]
         self._before: Scope | None = None
 
     def __enter__(self) -> "Scope":
@@ -122,19 +141,50 @@ class Scope:
             return expr
         if self.parent is None or not owner.is_open:
             raise escaped(expr, owner)
-        outer = self.parent.lift(expr, owner)
-        inner = self._captured.get(outer)
-        if inner is None:
-            inner = self.param(outer.dtype, outer.shape)
+        return self._capture(self.parent.lift(expr, owner), expr)
+
+    def _capture(self, outer: Expr, key: Any) -> Expr:
+        """The param for an outer node. Keys tell apart what has one node outside and may have two here: cells are written."""
+        if outer.op in ("constant", "tensor") and not isinstance(key, Cell):
+            return outer
+        known = self._captured.get(key)
+        if known is None:
+            known = self._captured[key] = outer, self.param(outer.dtype, outer.shape)
             self.captures.append(outer)
-            self._captured[outer] = inner
-        return inner
+        return known[1]
+
+    def new_cell(self, node: Expr, writable: bool = True, array: Any = None) -> Cell:
+        """New memory that holds the value of a node of this scope."""
+        cell = Cell(self, node, writable, array)
+        self.layers[0][cell] = node
+        return cell
+
+    def read(self, cell: Cell) -> Expr:
+        """What a cell holds now: its version in this scope, at first a param for what it holds in the scope around it."""
+        for layer in reversed(self.layers):
+            if cell in layer:
+                return layer[cell]
+        if self.parent is None or not cell.home.is_open:
+            raise escaped(cell.start, cell.home)
+        version = self.layers[0][cell] = self._capture(self.parent.read(cell), cell)
+        return version
+
+    def write(self, cell: Cell, node: Expr) -> None:
+        """Make a node the cell's version."""
+        self.read(cell)  # what the scope starts with comes from outside
+        self.layers[-1][cell] = node
+
+    def written(self) -> dict[Cell, tuple[Expr, Expr]]:
+        """The cells of outer scopes that this one has written: the param each started as, and its version now."""
+        versions = self.layers[0]
+        entered = ((cell, self._captured[cell][1]) for cell in versions if cell.home is not self)
+        return {cell: (param, versions[cell]) for cell, param in entered if versions[cell] is not param}
 
     def origin(self, param: Expr) -> Expr | None:
         """The root's param that a param of this scope stands for; `None` for one that this scope computes or carries."""
         scope, node = self, param
         while scope.parent is not None:
-            outer = next((outer for outer, inner in scope._captured.items() if inner is node), None)
+            outer = next((outer for outer, inner in scope._captured.values() if inner is node), None)
             if outer is None:
                 return None
             scope, node = scope.parent, outer

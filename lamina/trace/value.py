@@ -14,7 +14,19 @@ from lamina.errors import ConcretizationError
 from lamina.expr import Expr, describe
 from lamina.expr.tree import post_order
 from lamina.operators import FUNCTIONS, Operators
-from lamina.trace.scope import Scope, current, escaped
+from lamina.layout import Layout
+from lamina.trace.scope import Cell, Scope, current, escaped
+
+
+# pairs of a traced integer and the stride by which it moves a layout
+Shifts = tuple[tuple["Value", int], ...]
+
+
+def _scope_now() -> Scope:
+    scope = current()
+    if scope is None:
+        raise RuntimeError("no scope is being traced")
+    return scope
 
 
 class Kind(Enum):
@@ -31,9 +43,9 @@ class Pin(BaseException):
     No `Exception`, so that a program's own ``except`` clauses let it through.
     """
 
-    def __init__(self, params: frozenset[Expr], value: "Value") -> None:
-        super().__init__(params, value)
-        self.params = params
+    def __init__(self, numbers: frozenset[int], value: "Value") -> None:
+        super().__init__(numbers, value)
+        self.numbers = numbers  # which of the root's numbers
         self.value = value
 
 
@@ -47,27 +59,60 @@ class Value(Operators):
     (lamina.float32, (2, 3), 2, 2)
     """
 
-    __slots__ = ("expr", "kind", "scope")
+    __slots__ = ("_node", "_version", "cell", "dtype", "kind", "layout", "scope", "shape", "shifts")
+
+    dtype: DType
+    shape: tuple[int, ...]
 
     def __init__(self, expr: Expr, scope: Scope, kind: Kind = Kind.ARRAY) -> None:
-        self.expr = expr
+        """The value of a node: an array in memory of its own, or a number or scalar, which has none."""
+        self._node: Expr | None = expr
+        self._version = expr
         self.scope = scope
         self.kind = kind
+        self.dtype = expr.dtype
+        self.shape = expr.shape
+        self.layout: Layout | None = None
+        self.shifts: Shifts = ()
+        self.cell = scope.new_cell(expr) if kind is Kind.ARRAY else None
+
+    @classmethod
+    def alias(cls, cell: Cell, layout: Layout | None, shifts: "Shifts" = (), node: Expr | None = None) -> "Value":
+        """An array that sees a cell's memory through a layout (`None`: all of it); `node` if its elements have one now."""
+        memory = _scope_now().read(cell)
+        value = cls.__new__(cls)
+        value.scope, value.kind, value.dtype = cell.home, Kind.ARRAY, memory.dtype
+        value.cell, value.layout, value.shifts = cell, layout, shifts
+        value.shape = memory.shape if layout is None else layout.shape
+        value._node, value._version = (memory, memory) if node is None and layout is None else (node, memory)
+        return value
 
     @property
-    def dtype(self) -> DType:
-        """The dtype of the elements."""
-        return self.expr.dtype  # type: ignore[no-any-return]
+    def expr(self) -> Expr:
+        """The node of the elements, as the current scope reads them now."""
+        if self.cell is None:
+            assert self._node is not None
+            return self._node
+        scope = current()
+        if scope is None:
+            raise escaped(self._node or self._version, self.scope)
+        memory = scope.read(self.cell)
+        if memory is not self._version or self._node is None:
+            shifts = tuple((scope.lift(by.expr, by.scope), stride) for by, stride in self.shifts)
+            self._node = memory if self.layout is None else scope.emit("view", memory, self.layout, shifts)
+            self._version = memory
+        return self._node
 
     @property
-    def shape(self) -> tuple[int, ...]:
-        """The extents, plain integers."""
-        return self.expr.shape  # type: ignore[no-any-return]
+    def whole_layout(self) -> Layout:
+        """Where the elements are in the cell's memory."""
+        return Layout.contiguous(self.shape) if self.layout is None else self.layout
 
     @property
     def is_traced(self) -> bool:
         """Whether the elements are unknown until the compiled function runs."""
-        return self.expr.op not in ("constant", "tensor")
+        node = self._node if self.cell is None else self.expr
+        return node is None or node.op not in ("constant", "tensor")
 
     @property
     def device(self) -> str:
@@ -139,11 +184,12 @@ class Value(Operators):
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
         self._demand("a conversion to a NumPy array", "a NumPy function that lamina has, or lamina.runtime_call")
 
-    def __setitem__(self, index: Any, value: Any) -> NoReturn:
-        raise NotImplementedError(
-            f"{self!r} was assigned to by index, and in-place writes aren't traced yet; write "
-            "lamina.scatter(x, index, value), np.where(mask, value, x) or lamina.concat instead"
-        )
+    def __setitem__(self, key: Any, value: Any) -> None:
+        FUNCTIONS["setitem"](self, key, value)
+
+    def _write(self, result: Any) -> Any:
+        """What an augmented assignment does: an array is written, a number or scalar is bound anew."""
+        return result if self.cell is None else FUNCTIONS["assign"](self, result)
 
     def __dlpack__(self, **_: Any) -> NoReturn:
         self._demand("__dlpack__", "lamina.runtime_call")
@@ -151,11 +197,12 @@ class Value(Operators):
     def _demand(self, wanted: str, instead: str) -> NoReturn:
         """Ask for a restart with the number arguments that decide this value, or raise `ConcretizationError`."""
         if not self.scope.is_open or current() is None:
-            raise escaped(self.expr, self.scope)
+            raise escaped(self._node or self._version, self.scope)
         leaves = [node for node in post_order(self.expr) if node.op in ("parameter", "tensor")]
         params = {self.scope.origin(node) for node in leaves}
-        if params and params <= self.scope.root.numbers:
-            raise Pin(frozenset(param for param in params if param is not None), self)
+        numbers = self.scope.root.numbers
+        if params and all(param in numbers for param in params):
+            raise Pin(frozenset(numbers.index(param) for param in params if param is not None), self)
         source = f" (made at {self.expr.source})" if self.expr.source else ""
         raise ConcretizationError(
             f"{wanted} needs the elements of {self!r}{source}, which are unknown while {self.scope.name} is traced. "

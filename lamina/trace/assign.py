@@ -1,0 +1,95 @@
+"""In-place writes: ``x[key] = value``, ``x += value``, and what they reach.
+
+A write makes a new version of the cell behind the array: an ``update`` of the elements that the array's layout names. The
+value is read before, so a write whose value overlaps its target behaves as if the value had been copied first.
+"""
+
+from typing import Any
+
+from lamina import dtype as dt
+from lamina.operators import FUNCTIONS
+from lamina.trace.build import as_value, broadcast_shape, broadcast_to, node_of, reshape, scope_now, to_dtype
+from lamina.trace.function import function
+from lamina.trace.value import Kind, Value
+
+
+def write(target: Value, value: Value) -> None:
+    """Make a traced array hold the elements of a value, broadcast and cast as NumPy's assignment does.
+
+    Raises `ValueError` for a read-only array, for one in which two indices share an element, and for a value that doesn't
+    broadcast; `OverflowError` for a Python integer that the dtype doesn't hold.
+    """
+    cell = target.cell
+    if cell is None:
+        raise TypeError(f"a {target.kind.value} does not support item assignment")
+    if not cell.writable:
+        raise ValueError("assignment destination is read-only")
+    layout = target.layout
+    if layout is not None and not layout.is_distinct:
+        raise ValueError(
+            f"assignment to an array in which several indices share an element ({layout}): which value stays is not "
+            "defined; copy it first"
+        )
+    node = node_of(_fitted(value, target))
+    scope = scope_now()
+    if layout is not None:
+        shifts = tuple((scope.lift(by.expr, by.scope), stride) for by, stride in target.shifts)
+        node = scope.emit("update", scope.read(cell), layout, shifts, node)
+    scope.write(cell, node)
+
+
+def _fitted(value: Value, target: Value) -> Value:
+    extra = len(value.shape) - len(target.shape)
+    if extra > 0 and set(value.shape[:extra]) == {1}:
+        value = reshape(value, value.shape[extra:])  # NumPy lets an assigned value have more axes of extent 1
+    try:
+        fits = broadcast_shape(value.shape, target.shape) == target.shape
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ValueError(f"could not broadcast input array from shape {value.shape} into shape {target.shape}")
+    return broadcast_to(to_dtype(value, target.dtype), target.shape)
+
+
+@function
+def setitem(x: Any, key: Any, value: Any, /) -> None:
+    """``x[key] = value`` on a traced array: what every view of the same memory sees from then on.
+
+    >>> import numpy as np, lamina
+    >>> @lamina.defn
+    ... def zero_first(x):
+    ...     x[0] = 0
+    >>> a = np.ones(3)
+    >>> zero_first(a)
+    >>> a
+    array([0., 1., 1.])
+    """
+    target, given = as_value(x), as_value(value, "the assigned value")
+    whole = key if isinstance(key, tuple) else (key,)
+    if not any(item is Ellipsis for item in whole):
+        whole = (*whole, Ellipsis)  # an array, a view of one element too
+    part = FUNCTIONS["getitem"](target, whole)
+    if part.cell is target.cell:
+        write(part, given)
+    else:
+        write(target, FUNCTIONS["scatter"](target, key, _fitted(given, part)))
+
+
+@function
+def assign(x: Any, value: Any, /) -> Value:
+    """An augmented assignment's write: `value` cast to the dtype of the array as NumPy's ``same_kind`` rule allows.
+
+    Raises `TypeError` where that would lose a kind, as ``integers += 0.5`` does.
+    """
+    target, given = as_value(x), as_value(value)
+    if not _same_kind(given, target):
+        raise TypeError(f"cannot cast ufunc output from {given.dtype} to {target.dtype} with casting rule 'same_kind'")
+    write(target, given)
+    return target
+
+
+_ORDER = {"bool": 0, "unsigned": 1, "signed": 2, "float": 3, "complex": 4}
+
+
+def _same_kind(value: Value, target: Value) -> bool:
+    return value.kind is Kind.NUMBER or _ORDER[value.dtype.kind] <= _ORDER[target.dtype.kind] or dt.can_cast(value.dtype, target.dtype)
