@@ -50,7 +50,12 @@ def emit(op: str, *args: Any, kind: Kind = Kind.ARRAY) -> Value:
 
 def decayed(value: Value) -> Value:
     """The value as NumPy's functions return it: a result without axes is a scalar, not an array."""
-    return value if value.shape else Value(value.expr, value.scope, Kind.SCALAR)
+    return value if value.shape else with_kind(value, Kind.SCALAR)
+
+
+def with_kind(value: Value, kind: Kind) -> Value:
+    """The same value as another of NumPy's kinds."""
+    return value if value.kind is kind else Value(value.expr, value.scope, kind)
 
 
 def emit_node(op: str, *args: Any) -> Expr:
@@ -119,17 +124,18 @@ def captured(array: Any) -> Value:
 
 
 def _from_sequence(items: Sequence[Any], what: str) -> Value:
-    if not _holds_value(items):
+    if not holds_value(items):
         return captured(asarray(items))
     rows = [as_value(item, what) for item in items]
-    shape, dtype = rows[0].shape, common_dtype(rows)
+    shape, dtype = rows[0].shape, dt.result_type(*(row.dtype for row in rows))  # in a sequence no number is weak
     if any(row.shape != shape for row in rows):
         raise ValueError(f"{what} is a sequence of arrays of different shapes: {[row.shape for row in rows]}")
     return emit("concat", tuple(reshape(to_dtype(row, dtype), (1, *shape)) for row in rows), 0)
 
 
-def _holds_value(item: Any) -> bool:
-    return type(item) is Value or (isinstance(item, (list, tuple)) and any(map(_holds_value, item)))
+def holds_value(thing: Any) -> bool:
+    """Whether a thing is a value, or nested lists and tuples with one in them."""
+    return type(thing) is Value or (isinstance(thing, (list, tuple)) and any(map(holds_value, thing)))
 
 
 # Dtypes
