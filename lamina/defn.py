@@ -21,6 +21,7 @@ from lamina.expr import Graph
 from lamina.expr.containers import flatten, paths_of, unflatten
 from lamina.layout import Layout
 from lamina.roots import Root, memory_of, overlaps_of, placed, roots_of
+from lamina.trace import python
 from lamina.trace.build import NUMBER_DTYPES
 from lamina.trace.guards import Guard, guards_of
 from lamina.trace.scope import current
@@ -65,7 +66,7 @@ class Defn:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The function's results: NumPy's kinds for NumPy arrays and numbers, `lamina.Array` where one was given."""
         if current() is not None:
-            return self._function(*args, **kwargs)  # part of a larger trace
+            return python.call(self._function, *args, **kwargs)  # part of a larger trace
         leaves, structure = flatten((args, kwargs))
         arrays = [_as_numpy(leaf) for leaf in leaves if isinstance(leaf, (np.ndarray, Array))]
         shared = overlaps_of(arrays) if len(arrays) > 1 else ()
@@ -245,7 +246,7 @@ def _stage(
 
     def call(given: list[Any]) -> Any:
         args, kwargs = unflatten(structure, given)
-        return function(*args, **kwargs)
+        return python.call(function, *args, **kwargs)
 
     return stage(name, call, shown), _Arguments(params, positions)
 
@@ -299,6 +300,9 @@ def _returned(
     """Put written memories back into the arguments, and the results into what the function returned."""
     graph, params = entry.traced.graph, entry.arguments.params
     for (param, _), held in zip(graph.updates, results[len(graph.outputs) :], strict=True):
+        if param.op == "tensor":
+            to_numpy(param.args[0])[...] = held
+            continue
         root = params[param.args[0]]
         assert isinstance(root, Root)
         for member in root.members:

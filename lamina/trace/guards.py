@@ -110,10 +110,11 @@ def _names(code: CodeType) -> set[str]:
 
 def _callables(value: Any) -> list[Any]:
     """The user's functions in what was read, whose own reads count too; a library's don't change."""
-    return [leaf for leaf in _content(value)[0] if _is_users(leaf)]
+    return [leaf for leaf in _content(value)[0] if is_users(leaf)]
 
 
-def _is_users(leaf: Any) -> bool:
+def is_users(leaf: Any) -> bool:
+    """Whether a thing is a function of the user's, not a library's."""
     if isinstance(leaf, MethodType):
         leaf = leaf.__func__
     function = leaf if isinstance(leaf, FunctionType) else getattr(leaf, "__wrapped__", None)

@@ -5,6 +5,7 @@ the thread's `current` one. Inner scopes are closed: a value of an outer scope t
 there, and is remembered as a capture, which whoever makes the node passes in.
 """
 
+import itertools
 import os
 import sys
 import threading
@@ -31,6 +32,9 @@ def current() -> "Scope | None":
     return _state.scope
 
 
+next_serial = itertools.count().__next__
+
+
 class Cell:
     """Memory behind traced arrays, known by identity. What it holds is a node, its version, which each scope keeps.
 
@@ -38,10 +42,11 @@ class Cell:
     somebody's read-only array, and `array` is the captured array whose memory it is.
     """
 
-    __slots__ = ("array", "home", "start", "writable")
+    __slots__ = ("array", "home", "serial", "start", "writable")
 
     def __init__(self, home: "Scope", start: Expr, writable: bool = True, array: Any = None) -> None:
         self.home = home
+        self.serial = next_serial()
         self.start = start
         self.writable = writable
         self.array = array
@@ -76,6 +81,8 @@ class Scope:
         self.effects: list[Expr] = []
         self.numbers: list[Expr] = []
         self.funs: dict[Any, Any] = {}
+        self.objects: dict[int, Any] = {}
+        self.written_arrays: set[int] = set()
         self._tensors: dict[int, _Captured] = {}
         self.captured_cells: dict[Expr, Cell] = {}
         self._all_tensors: list[_Captured] = []
@@ -83,6 +90,8 @@ class Scope:
         self._captured: dict[Any, tuple[Expr, Expr]] = {}
         # The versions of cells in this scope. A branch that shares the scope puts its own on top.
         self.layers: list[dict[Cell, Expr]] = [{}]
+        self.depth = 0  # of branches
+        self.is_loop = False
         self._before: Scope | None = None
 
     def __enter__(self) -> "Scope":
@@ -180,15 +189,15 @@ class Scope:
         entered = ((cell, self._captured[cell][1]) for cell in versions if cell.home is not self)
         return {cell: (param, versions[cell]) for cell, param in entered if versions[cell] is not param}
 
-    def origin(self, param: Expr) -> Expr | None:
-        """The root's param that a param of this scope stands for; `None` for one that this scope computes or carries."""
+    def owner(self, param: Expr) -> tuple["Scope", Expr]:
+        """The scope that a param of this one is really of, and the param or captured array there."""
         scope, node = self, param
         while scope.parent is not None:
             outer = next((outer for outer, inner in scope._captured.values() if inner is node), None)
-            if outer is None:
-                return None
+            if outer is None or outer.op not in ("parameter", "tensor"):
+                break
             scope, node = scope.parent, outer
-        return node if node.op == "parameter" else None
+        return (scope, node) if node.op == "parameter" else (scope.root, node)
 
 
 def escaped(expr: Expr, owner: Scope) -> EscapedValueError:

@@ -85,7 +85,8 @@ def stage(name: str, call: Callable[[list[Any]], Any], leaves: Sequence[Any]) ->
         params = tuple(scope.params)
         returned, structure = flatten(call(given))
         places = {cell: -1 - params.index(cell.start) for cell in cells.values()}
-        updates = [(cell.start, scope.read(cell)) for cell in cells.values() if scope.read(cell) is not cell.start]
+        held = [*cells.values(), *(cell for cell in scope.captured_cells.values() if cell.writable)]
+        updates = [(cell.start, scope.read(cell)) for cell in held if scope.read(cell) is not cell.start]
         memories: list[Expr] = []
         results = [_output(leaf, places, memories, bool(updates)) if _is_array(leaf) else leaf for leaf in returned]
     effects, outputs, nodes, news = substitute(

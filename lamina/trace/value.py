@@ -49,6 +49,15 @@ class Pin(BaseException):
         self.value = value
 
 
+class Unroll(BaseException):
+    """A staged loop needs what its turns compute, or changes a Python object: it is to be unrolled, from its start on."""
+
+    def __init__(self, scope: Scope, reason: str) -> None:
+        super().__init__(reason)
+        self.scope = scope
+        self.reason = reason
+
+
 class Value(Operators):
     """A traced array or number.
 
@@ -199,10 +208,13 @@ class Value(Operators):
         if not self.scope.is_open or current() is None:
             raise escaped(self._node or self._version, self.scope)
         leaves = [node for node in post_order(self.expr) if node.op in ("parameter", "tensor")]
-        params = {self.scope.origin(node) for node in leaves}
-        numbers = self.scope.root.numbers
-        if params and all(param in numbers for param in params):
-            raise Pin(frozenset(numbers.index(param) for param in params if param is not None), self)
+        origins = [self.scope.owner(node) for node in leaves]
+        root = self.scope.root
+        if origins and all(owner is root and node in root.numbers for owner, node in origins):
+            raise Pin(frozenset(root.numbers.index(node) for _, node in origins), self)
+        loop = next((owner for owner, _ in origins if owner.is_loop), None)
+        if loop is not None:
+            raise Unroll(loop, wanted)
         source = f" (made at {self.expr.source})" if self.expr.source else ""
         raise ConcretizationError(
             f"{wanted} needs the elements of {self!r}{source}, which are unknown while {self.scope.name} is traced. "

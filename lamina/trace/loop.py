@@ -1,0 +1,376 @@
+"""``for`` and ``while``: staged as one ``while`` node where they can be, one turn after the other where they can't.
+
+The body is traced once, in a scope of its own, and each variable is compared at its start and its end. What is unchanged
+is captured; a number is carried, in the dtype that it takes; a new array is carried by value; a memory that the body
+writes is carried as memory. What doesn't fit is mended and tried again: a variable that starts as something else runs one
+turn before the loop, arrays that exchange their names repeat the body for their period. A loop that needs its index, or
+changes a Python object, is unrolled.
+"""
+
+import warnings
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from lamina import dtype as dt
+from lamina.dtype import DType
+from lamina.errors import LaminaWarning
+from lamina.expr import Expr, with_effects
+from lamina.trace.branch import branch
+from lamina.trace.build import as_value, constant, emit, node_of, scope_now, to_dtype
+from lamina.trace.control import predicate_of
+from lamina.trace.scope import Scope, user_source
+from lamina.trace.state import CannotMerge, Get, Poison, Put, Unbound, Untraceable, is_array, is_number, same_alias
+from lamina.trace.value import Kind, Unroll, Value
+
+Test = Callable[[], Any] | None
+
+_FEW = 8  # turns that are cheaper unrolled
+_MANY = 1000  # unrolled turns before a warning
+_TRIES = 12
+_LONGEST_PERIOD = 12
+
+
+class Items(NamedTuple):
+    """What a ``for`` goes through: how many items there are, and the item at a place, which may be traced."""
+
+    count: Any
+    item: Callable[[Any], Any]
+
+
+class _Carried(NamedTuple):
+    """A variable that the loop carries by value."""
+
+    dtype: DType
+    shape: tuple[int, ...]
+    kind: Kind
+
+
+class _Again(Exception):
+    """The body must be traced again: with these carried, those dead at the start of a turn, and this period."""
+
+    def __init__(self, carried: dict[int, _Carried] | None = None, dead: set[int] | None = None, period: int = 1) -> None:
+        super().__init__()
+        self.carried, self.dead, self.period = carried or {}, dead or set(), period
+
+
+class _Peel(Exception):
+    """One turn must run before the loop."""
+
+
+class _Fails(Exception):
+    """The loop can't be staged: why."""
+
+
+class _Loop(NamedTuple):
+    """The parts of a loop: its test, its body as a function of the turn's number, and its variables."""
+
+    test: Test
+    turn: Callable[[Any], None]
+    get: Get
+    put: Put
+    names: tuple[str, ...]
+    live: frozenset[str]
+
+
+def for_loop(items: Items, test: Test, body: Callable[[Any], None], get: Get, put: Put, names: Any, live: Any) -> None:
+    """Run or stage a ``for`` over items that have places."""
+    loop = _Loop(test, lambda i: body(items.item(i)), get, put, tuple(names), frozenset(live))
+    count = items.count
+    if type(count) is int and count <= _FEW:
+        _unrolled(loop, range(count))
+        return
+    done = 0
+    while True:
+        try:
+            _staged(loop, count, done, done > 0)
+            return
+        except _Peel:
+            count = _known(count)
+            if done >= count or done > 2:
+                break
+            done = _unrolled(loop, range(done, done + 1), done)
+        except _Fails:
+            break
+    count = _known(count)
+    if count - done > _MANY:
+        _warn(f"a loop of {count} turns is unrolled; write it so that it can be staged")
+    _unrolled(loop, range(done, count))
+
+
+def _known(count: Any) -> int:
+    return count if type(count) is int else int(count)
+
+
+def _warn(message: str) -> None:
+    source = user_source()
+    warnings.warn(f"{message} ({source.file}:{source.line})" if source else message, LaminaWarning, stacklevel=2)
+
+
+def _unrolled(loop: _Loop, turns: range, done: int = 0) -> int:
+    """The turns one after the other; how many have been done."""
+    for i in turns:
+        go_on = True if loop.test is None else loop.test()
+        if type(go_on) is Value and go_on.is_traced:
+            branch(go_on, lambda i=i: loop.turn(i), lambda: None, loop.get, loop.put, loop.names)  # type: ignore[misc]
+        elif not go_on:
+            break
+        else:
+            loop.turn(i)
+        done = i + 1
+    return done
+
+
+def while_loop(
+    test: Callable[[], Any], body: Callable[[], None], get: Get, put: Put, names: Any, live: Any, has_run: bool = False
+) -> None:
+    """Run or stage a ``while``; `has_run` says that a turn has run already."""
+    loop = _Loop(test, lambda _: body(), get, put, tuple(names), frozenset(live))
+    turns = 0
+    while True:
+        go_on = test()
+        is_known = not (type(go_on) is Value and go_on.is_traced)
+        if is_known and not go_on:
+            return
+        if not is_known or turns >= _FEW:
+            try:
+                _staged(loop, None, 0, has_run or turns > 0)
+                test()  # what it binds (:=) is what it found when it ended the loop
+                return
+            except _Peel:
+                if not is_known:
+                    # the first turn under the test, then a loop whose variables it has bound
+                    def first() -> None:
+                        body()
+                        while_loop(test, body, get, put, names, live, True)
+
+                    branch(go_on, first, lambda: None, get, put, tuple(names))
+                    return
+            except _Fails as error:
+                if not is_known:
+                    raise Untraceable(f"this while loop can't be staged: {error}") from error
+                if turns == _MANY:
+                    _warn(f"a while loop of over {_MANY} turns is unrolled; write it so that it can be staged")
+        body()
+        turns += 1
+
+
+def _staged(loop: _Loop, count: Any, first: int, has_run: bool) -> None:
+    """Stage a loop of this many turns (`None`: as long as its test holds) from turn `first` on, and bind its variables."""
+    start = loop.get()
+    carried = {
+        k: _Carried(value.dtype, value.shape, value.kind)
+        for k, value in ((k, as_value(thing)) for k, thing in enumerate(start) if is_number(thing))
+    }
+    again = _Again(carried)
+    for _ in range(_TRIES):
+        try:
+            _attempt(loop, count, first, has_run, start, again)
+            return
+        except _Again as other:
+            again = other
+            loop.put(start)
+        except CannotMerge as error:
+            loop.put(start)
+            raise _Fails(str(error)) from error
+        except BaseException:
+            loop.put(start)
+            raise
+    raise _Fails("its variables change in every turn")
+
+
+def _attempt(loop: _Loop, count: Any, first: int, has_run: bool, start: tuple[Any, ...], how: _Again) -> None:
+    """Trace the body once as `how` says and make the node, or say what must be otherwise."""
+    outer, period, order = scope_now(), how.period, sorted(how.carried)
+    scope = Scope(f"a loop of {outer.name}", outer)
+    scope.is_loop = True
+    turns = None if count is None else _turns(count, first, period)
+    if loop.test is not None and period > 1:
+        raise _Fails("its arrays exchange names, and it may end before its last turn")
+    try:
+        with scope:
+            index = None if turns is None else Value(scope.param(dt.int64, ()), scope, Kind.NUMBER)
+            inner = list(start)
+            for k in order:
+                each = how.carried[k]
+                inner[k] = Value(scope.param(each.dtype, each.shape), scope, each.kind)
+            for k in how.dead:
+                inner[k] = Poison(loop.names[k])
+            loop.put(tuple(inner))
+            own = len(scope.params)
+            test, test_effects = _tested(loop, scope, index, turns)
+            for repeat in range(period):
+                loop.turn(None if index is None else _turn_of(index, first, period, repeat))
+            outputs = _compared(loop, scope, start, inner, how, has_run)
+            nodes = [node_of(to_dtype(outputs[k], how.carried[k].dtype)) for k in order]
+            if index is not None:
+                nodes.insert(0, node_of(emit("add", index, constant(1, dt.int64))))
+    except Unroll as unroll:
+        if unroll.scope is scope:
+            raise _Fails(f"{unroll.reason} in it needs the number itself") from unroll
+        raise
+    if type(count) is not int and count is not None and _changes_kind(start, how):
+        _known(count)  # what the variables are afterwards depends on whether there is a turn
+    begin = [node_of(to_dtype(as_value(start[k]), how.carried[k].dtype)) for k in order]
+    if index is not None:
+        begin.insert(0, node_of(constant(0, dt.int64)))
+    written = scope.written()
+    versions = {param: version for param, version in written.values()}
+    captures = scope.params[own:]
+    initial = (*begin, *(outer.lift(captured, outer) for captured in scope.captures))
+    body = with_effects(scope.effects, (*nodes, *(versions.get(param, param) for param in captures)))
+    node = outer.emit("while", initial, tuple(scope.params), with_effects(test_effects, test), body)
+    if test_effects or scope.effects:
+        outer.perform(node)
+    for cell, (param, _) in written.items():
+        outer.write(cell, outer.emit("elem", node, scope.params.index(param)))
+    final = list(start)
+    for place, k in enumerate(order, 0 if index is None else 1):
+        final[k] = Value(outer.emit("elem", node, place), outer, how.carried[k].kind)
+    for k in how.dead:
+        final[k] = Poison(loop.names[k])
+    loop.put(tuple(final))
+    if period > 1:
+        _unrolled(loop, range(first + (count - first) // period * period, count))
+
+
+def _tested(loop: _Loop, scope: Scope, index: Value | None, turns: Any) -> tuple[Expr, list[Expr]]:
+    """The condition's node, and its effects."""
+    goes_on = None if index is None else emit("less", index, turns)
+    effects: list[Expr] = []
+    if loop.test is not None:
+        before, scope.effects = scope.effects, effects
+        holds = loop.test()
+        if type(holds) is Value:
+            holds = predicate_of(holds, "the condition")
+            goes_on = holds if goes_on is None else emit("logical_and", goes_on, holds)
+        scope.effects = before
+        if type(holds) is not Value and not holds:
+            raise _Fails("its test doesn't hold at first")
+    return node_of(constant(True, dt.bool) if goes_on is None else goes_on), effects
+
+
+def _changes_kind(start: tuple[Any, ...], how: _Again) -> bool:
+    for k, carried in how.carried.items():
+        value = as_value(start[k])
+        if carried.kind is Kind.ARRAY or (value.kind, value.dtype) != (carried.kind, carried.dtype):
+            return True
+    return False
+
+
+def _turns(count: Any, first: int, period: int) -> Value:
+    if period > 1 and type(count) is not int:
+        count = int(count)  # the remainder depends on it
+    if type(count) is int:
+        return constant((count - first) // period, dt.int64)
+    return count if first == 0 else emit("subtract", count, constant(first, dt.int64), kind=Kind.NUMBER)
+
+
+def _turn_of(index: Value, first: int, period: int, repeat: int) -> Value:
+    # places are below the count, so none of this overflows
+    turn = index if period == 1 else emit("multiply", index, constant(period, dt.int64), kind=Kind.NUMBER)
+    shift = first + repeat
+    return turn if shift == 0 else emit("add", turn, constant(shift, dt.int64), kind=Kind.NUMBER)
+
+
+def _compared(
+    loop: _Loop, scope: Scope, start: tuple[Any, ...], inner: list[Any], how: _Again, has_run: bool
+) -> dict[int, Value]:
+    """What each carried variable is at the end of a turn.
+
+    Raises `_Again`, `_Peel` or `_Fails` where the loop isn't as `how` says.
+    """
+    end = loop.get()
+    outputs: dict[int, Value] = {}
+    carried, dead = dict(how.carried), set(how.dead)
+    written = scope.written()
+    period = _period(inner, end, how)
+    if period > 1:
+        raise _Again(how.carried, how.dead, period)
+    for k, (name, before, after) in enumerate(zip(loop.names, inner, end, strict=True)):
+        if k in how.carried:
+            outputs[k] = _as_carried(name, how.carried[k], after)
+            carried[k] = _widened(name, how.carried[k], outputs[k])
+            if how.carried[k].kind is Kind.ARRAY:
+                _expect_own(name, k, scope, before, after, end, has_run)
+        elif k in how.dead or after is before or (is_array(before) and is_array(after) and same_alias(before, after)):
+            continue
+        elif type(after) is type(before) and isinstance(after, (str, bytes)) and after == before:
+            continue
+        elif name not in loop.live:
+            dead.add(k)  # if the next turn reads it after all, it says so
+        elif is_array(before) and is_array(after):
+            if (before.dtype, before.shape) != (after.dtype, after.shape) or before.cell in written or _shared(start, k):
+                raise _Peel
+            carried[k] = _Carried(after.dtype, after.shape, Kind.ARRAY)
+        elif isinstance(before, Unbound) or is_number(after) or is_array(after):
+            raise _Peel
+        else:
+            raise _Fails(f"{name} changes from {before!r} to {after!r}")
+    if carried != how.carried or dead != how.dead:
+        raise _Again(carried, dead, how.period)
+    return outputs
+
+
+def _expect_own(
+    name: str, k: int, scope: Scope, before: Value, after: Value, end: tuple[Any, ...], has_run: bool
+) -> None:
+    """An array is carried by value only where nothing else sees its memory, at the start of a turn and at its end."""
+    assert before.cell is not None
+    if scope.read(before.cell) is not before.cell.start and not has_run:
+        raise _Peel  # the first turn writes the array that was there before the loop
+    if after is before:
+        return
+    if after.cell is None or after.cell.home is not scope:
+        raise _Fails(f"{name} becomes a view of an array from outside the loop")
+    if any(j != k and is_array(other) and other.cell is after.cell for j, other in enumerate(end)):
+        raise _Fails(f"{name} and another variable share an array from turn to turn")
+
+
+def _shared(start: tuple[Any, ...], k: int) -> bool:
+    """Whether another variable sees the memory of this one."""
+    return any(j != k and is_array(other) and other.cell is start[k].cell for j, other in enumerate(start))
+
+
+def _as_carried(name: str, carried: _Carried, after: Any) -> Value:
+    if carried.kind is Kind.ARRAY:
+        if not is_array(after):
+            raise _Fails(f"{name} is an array at the start of a turn and {after!r} at its end")
+        return after  # type: ignore[no-any-return]
+    if not is_number(after):
+        raise _Peel if is_array(after) else _Fails(f"{name} is a number at the start of a turn and {after!r} at its end")
+    return as_value(after)
+
+
+def _widened(name: str, carried: _Carried, value: Value) -> _Carried:
+    """What a carried variable must be, given what a turn makes of it."""
+    if carried.shape != value.shape:
+        raise _Fails(f"{name} changes its shape from {carried.shape} to {value.shape}")
+    if carried.kind is Kind.ARRAY or value.kind is Kind.ARRAY:
+        if carried.dtype != value.dtype:
+            raise _Peel
+        return carried
+    if carried.kind is Kind.NUMBER and value.kind is Kind.NUMBER:
+        return carried if carried.dtype == value.dtype else _Carried(dt.promote(carried.dtype, value.dtype), (), Kind.NUMBER)
+    if carried.kind is Kind.NUMBER:
+        return _Carried(value.dtype, (), Kind.SCALAR)
+    wide = dt.promote(carried.dtype, value.dtype) if value.kind is Kind.SCALAR else carried.dtype
+    return _Carried(wide, (), Kind.SCALAR)
+
+
+def _period(inner: list[Any], end: tuple[Any, ...], how: _Again) -> int:
+    """After how many turns variables that exchange their arrays are back; 1 where none do."""
+    moved: dict[int, int] = {}
+    for k, (before, after) in enumerate(zip(inner, end, strict=True)):
+        if is_array(before) and is_array(after) and not same_alias(before, after):
+            sources = [j for j, other in enumerate(inner) if is_array(other) and same_alias(other, after)]
+            if sources:
+                moved[k] = sources[0]
+    if not moved or set(moved) != set(moved.values()):
+        return 1
+    place, turns = dict(moved), 1
+    while any(k != j for k, j in place.items()):
+        place = {k: moved[j] for k, j in place.items()}
+        turns += 1
+        if turns > _LONGEST_PERIOD:
+            return 1
+    return turns * how.period

@@ -1,0 +1,590 @@
+"""What rewritten source calls: Python's own meaning, unless something traced is in it.
+
+`lamina.trace.rewrite` turns a user's control flow, calls, stores and truth tests into calls of the functions here. Each
+does what Python does where nothing is traced, and what NumPy would have meant where something is.
+"""
+
+import builtins
+import functools
+import math
+import operator
+import sys
+from collections.abc import Callable, Iterator
+from types import BuiltinMethodType, FunctionType, MethodType
+from typing import Any, NoReturn
+
+import numpy as np
+
+from lamina import dtype as dt
+from lamina.array import Array
+from lamina.operators import FUNCTIONS
+from lamina.trace import loop, rewrite
+from lamina.trace.branch import branch
+from lamina.trace.build import NUMBER_DTYPES, as_value, constant, emit, node_of, perform_check, scope_now, to_dtype
+from lamina.trace.control import predicate_of
+from lamina.trace.guards import is_users
+from lamina.trace.scope import Scope
+from lamina.trace.state import CannotMerge, Get, Put, Unbound, Untraceable
+from lamina.trace.value import Kind, Unroll, Value
+
+this = sys.modules[__name__]
+
+# Variables and truth
+
+
+def unbound(name: str) -> Unbound:
+    """A variable at the start of its function."""
+    return Unbound(name)
+
+
+def result(value: Any) -> Any:
+    """What a function with early returns returns."""
+    return None if isinstance(value, Unbound) else value
+
+
+def _is_traced(thing: Any) -> bool:
+    return type(thing) is Value and thing.is_traced
+
+
+def truth(thing: Any) -> Any:
+    """A Python bool where it is known, else one traced bool."""
+    if type(thing) is not Value:
+        return bool(thing)
+    if math.prod(thing.shape) != 1:
+        raise ValueError(
+            "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()"
+            if thing.shape and 0 not in thing.shape
+            else "The truth value of an empty array is ambiguous. Use `array.size > 0` to check that an array is not empty."
+        )
+    value = FUNCTIONS["reshape"](thing, ()) if thing.shape else thing
+    node = value.expr
+    if node.op == "constant":
+        return bool(node.args[0])
+    return predicate_of(value, "the condition")
+
+
+def not_(thing: Any) -> Any:
+    """``not thing``."""
+    known = truth(thing)
+    return not known if type(known) is bool else Value(emit("logical_not", known).expr, scope_now(), Kind.NUMBER)
+
+
+def choose(test: Any, then: Callable[[], Any], orelse: Callable[[], Any]) -> Any:
+    """``then if test else orelse``."""
+    known = truth(test)
+    if type(known) is bool:
+        return then() if known else orelse()
+    held: list[Any] = [None]
+
+    def put(values: tuple[Any, ...]) -> None:
+        held[0] = values[0]
+
+    branch(known, lambda: held.__setitem__(0, then()), lambda: held.__setitem__(0, orelse()), lambda: tuple(held), put, ("the value",))
+    return held[0]
+
+
+def and_(first: Any, rest: Callable[[], Any]) -> Any:
+    """``first and rest``."""
+    return choose(first, rest, lambda: first)
+
+
+def or_(first: Any, rest: Callable[[], Any]) -> Any:
+    """``first or rest``."""
+    return choose(first, lambda: first, rest)
+
+
+_COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
+    "Eq": operator.eq,
+    "NotEq": operator.ne,
+    "Lt": operator.lt,
+    "LtE": operator.le,
+    "Gt": operator.gt,
+    "GtE": operator.ge,
+    "Is": operator.is_,
+    "IsNot": operator.is_not,
+    "In": lambda a, b: a in b,
+    "NotIn": lambda a, b: a not in b,
+}
+
+
+def compare(name: str, a: Any, b: Any) -> Any:
+    """One comparison."""
+    return _COMPARISONS[name](a, b)
+
+
+def compare_chain(names: tuple[str, ...], *operands: Callable[[], Any]) -> Any:
+    """``a < b < c``: each operand once, and none after the first comparison that is false."""
+
+    def rest(i: int, left: Any) -> Any:
+        right = operands[i + 1]()
+        now = compare(names[i], left, right)
+        return now if i + 1 == len(names) else and_(now, lambda: rest(i + 1, right))
+
+    return rest(0, operands[0]())
+
+
+# Control flow
+
+
+def if_(test: Any, then: Callable[[], Any], orelse: Callable[[], Any], get: Get, put: Put, names: tuple[str, ...]) -> None:
+    """``if test: then else: orelse``, which share the variables `names`."""
+    known = truth(test)
+    if type(known) is bool:
+        (then if known else orelse)()
+    else:
+        branch(known, then, orelse, get, put, names)
+
+
+def for_(iterable: Any, body: Callable[[Any], None], test: Any, get: Get, put: Put, names: Any, live: Any) -> None:
+    """``for item in iterable: body(item)``, as long as `test` holds."""
+    items = _items(iterable)
+    if items is not None:
+        loop.for_loop(items, test, body, get, put, names, live)
+        return
+    for item in iterable:
+        go_on = True if test is None else truth(test())
+        if type(go_on) is not bool:
+            branch(go_on, lambda item=item: body(item), lambda: None, get, put, names)  # type: ignore[misc]
+        elif not go_on:
+            break
+        else:
+            body(item)
+
+
+def while_(test: Callable[[], Any], body: Callable[[], None], get: Get, put: Put, names: Any, live: Any) -> None:
+    """``while test: body``."""
+    loop.while_loop(lambda: truth(test()), body, get, put, names, live)
+
+
+def raise_(error: Any, cause: Any) -> NoReturn:
+    """``raise error from cause``."""
+    if cause is None:
+        raise error
+    raise error from cause
+
+
+# Sequences that are gone through by place
+
+
+class Range:
+    """``range`` with a traced bound."""
+
+    def __init__(self, start: Any, stop: Any, step: Any) -> None:
+        self.start, self.stop = start, stop
+        self.step = step if type(step) is int else int(step)  # its sign decides what the range is
+        if self.step == 0:
+            raise ValueError("range() arg 3 must not be zero")
+
+    def __len__(self) -> int:
+        return len(self._known())
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._known())
+
+    def __getitem__(self, i: Any) -> Any:
+        return self._known()[i]
+
+    def _known(self) -> range:
+        return range(int(self.start), int(self.stop), self.step)
+
+    @property
+    def count(self) -> Value:
+        """How many numbers it has."""
+        start, stop = (to_dtype(as_value(each), dt.int64) for each in (self.start, self.stop))
+        zero, step = (constant(each, dt.int64) for each in (0, self.step))
+        reach = emit("subtract", stop, start)
+        steps = reach if self.step == 1 else emit("negative", emit("floor_divide", emit("negative", reach), step))
+        return emit("maximum", steps, zero, kind=Kind.NUMBER)
+
+
+class Zipped:
+    """``zip`` and ``enumerate`` of sequences that have places."""
+
+    def __init__(self, parts: list[loop.Items], sources: tuple[Any, ...]) -> None:
+        self.parts = parts
+        self.sources = sources
+
+    def __iter__(self) -> Iterator[Any]:
+        return zip(*self.sources)
+
+
+def _items(iterable: Any) -> loop.Items | None:
+    """The items of what is gone through by place; `None` for any other iterable."""
+    if isinstance(iterable, range):
+        start, step = iterable.start, iterable.step
+        return loop.Items(len(iterable), lambda i: _progress(start, step, i))
+    if isinstance(iterable, Range):
+        return loop.Items(iterable.count, lambda i: _progress(iterable.start, iterable.step, i))
+    if type(iterable) is Value or isinstance(iterable, (np.ndarray, Array)):
+        value = as_value(iterable)
+        if not value.shape:
+            raise TypeError("iteration over a 0-d array")
+        return loop.Items(value.shape[0], lambda i: FUNCTIONS["getitem"](value, i))
+    if isinstance(iterable, Zipped):
+        counts = [part.count for part in iterable.parts]
+        if all(type(count) is int for count in counts):
+            return loop.Items(min(counts), lambda i: tuple(part.item(i) for part in iterable.parts))
+    return None
+
+
+def _progress(start: Any, step: int, i: Any) -> Any:
+    if type(i) is int and type(start) is int:
+        return start + i * step
+    # below the bound of the range, so none of this overflows
+    moved = as_value(i) if step == 1 else emit("multiply", as_value(i), constant(step, dt.int64), kind=Kind.NUMBER)
+    if type(start) is int and start == 0:
+        return moved
+    return emit("add", moved, to_dtype(as_value(start), dt.int64), kind=Kind.NUMBER)
+
+
+# Calls
+
+
+def call(called: Any, /, *args: Any, **kwargs: Any) -> Any:
+    """``called(*args, **kwargs)``: a user's function rewritten, a function of Python or NumPy that must see traced values."""
+    if isinstance(called, FunctionType):
+        if is_users(called):
+            return converted(called)(*args, **kwargs)
+    elif isinstance(called, MethodType):
+        if isinstance(called.__func__, FunctionType) and is_users(called.__func__):
+            return converted(called.__func__)(called.__self__, *args, **kwargs)
+    elif isinstance(called, functools.partial):
+        return call(called.func, *called.args, *args, **{**called.keywords, **kwargs})
+    elif isinstance(called, BuiltinMethodType):
+        owner = called.__self__
+        if isinstance(owner, (list, dict, set)) and called.__name__ in _MUTATORS:
+            _expect_own(owner, f"{called.__name__}() of a {type(owner).__name__}")
+        elif isinstance(owner, np.ndarray):
+            return call(getattr(as_value(owner), called.__name__), *args, **kwargs)
+        elif type(owner).__module__.startswith("numpy.random"):
+            raise Untraceable("a random number is drawn, which must be drawn anew at each call")
+    substitute = _substitute(called)
+    if substitute is not None:
+        return substitute(*args, **kwargs)
+    made_thing = called(*args, **kwargs)
+    if isinstance(called, type) and not isinstance(made_thing, Value):
+        made(made_thing)
+    return made_thing
+
+
+def converted(function: FunctionType) -> Callable[..., Any]:
+    """A user's function rewritten; the function itself where its source can't be had."""
+    if hasattr(function, "_lamina_plain"):
+        return function
+    try:
+        return rewrite.rewritten(function, this)
+    except rewrite.Unsupported as error:
+        raise Untraceable(str(error)) from error
+
+
+def _substitute(called: Any) -> Callable[..., Any] | None:
+    try:
+        return _SUBSTITUTES.get(called)
+    except TypeError:  # unhashable
+        return None
+
+
+def range_(*bounds: Any) -> Any:
+    """``range``."""
+    if not any(type(each) is Value for each in bounds):
+        return range(*bounds)
+    for each in bounds:
+        if type(each) is Value and (each.shape or each.dtype.kind not in ("signed", "unsigned")):
+            raise TypeError("only integer scalar arrays can be converted to a scalar index")
+    start, stop, step = (0, bounds[0], 1) if len(bounds) == 1 else (*bounds, 1)[:3]
+    return Range(start, stop, step)
+
+
+def enumerate_(iterable: Any, start: Any = 0) -> Any:
+    """``enumerate``."""
+    items = _items(iterable)
+    if items is None:
+        return enumerate(iterable, start)
+    numbers = loop.Items(items.count, lambda i: _progress(start, 1, i))
+    count = items.count if type(items.count) is int else None
+    return Zipped([numbers, items], (range(start, start + count) if count is not None else iterable, iterable))
+
+
+def zip_(*iterables: Any, strict: bool = False) -> Any:
+    """``zip``."""
+    parts = [_items(iterable) for iterable in iterables]
+    if strict or not parts or any(part is None for part in parts):
+        return zip(*iterables, strict=strict)
+    return Zipped([part for part in parts if part is not None], iterables)
+
+
+def _one(value: Any, what: str) -> Value:
+    given = as_value(value)
+    if math.prod(given.shape) != 1:
+        raise TypeError(f"only length-1 arrays can be converted to Python {what}")
+    return FUNCTIONS["reshape"](given, ()) if given.shape else given  # type: ignore[no-any-return]
+
+
+def _as_number(value: Value) -> Value:
+    return Value(node_of(value), scope_now(), Kind.NUMBER)
+
+
+def float_(value: Any = 0.0) -> Any:
+    """``float``."""
+    return _as_number(to_dtype(_one(value, "scalars"), dt.float64)) if type(value) is Value else float(value)
+
+
+def int_(value: Any = 0, *base: Any) -> Any:
+    """``int``."""
+    if type(value) is not Value:
+        return int(value, *base)
+    one = _one(value, "scalars")
+    if one.dtype.kind == "float":
+        perform_check(emit("logical_not", emit("isnan", one)), ValueError, "cannot convert float NaN to integer")
+        perform_check(emit("logical_not", emit("isinf", one)), OverflowError, "cannot convert float infinity to integer")
+    return _as_number(to_dtype(Value(node_of(one), scope_now(), Kind.SCALAR), dt.int64))
+
+
+def bool_(value: Any = False) -> Any:
+    """``bool``."""
+    known = truth(value)
+    return known if type(known) is bool else _as_number(known)
+
+
+def _extreme(name: str, comparison: str) -> Callable[..., Any]:
+    python = getattr(builtins, name)
+
+    def extreme(*args: Any, **kwargs: Any) -> Any:
+        things = list(args[0]) if len(args) == 1 and type(args[0]) is not Value else list(args)
+        if len(args) == 1 and type(args[0]) is Value:
+            things = list(args[0])
+        if kwargs or not any(type(each) is Value for each in things):
+            return python(*args, **kwargs)
+        best = things[0]
+        for each in things[1:]:
+            best = choose(compare(comparison, each, best), lambda each=each: each, lambda best=best: best)  # type: ignore[misc]
+        return best
+
+    return extreme
+
+
+def print_(*args: Any, **kwargs: Any) -> None:
+    """``print``, in order, when the program runs."""
+    values = [arg for arg in args if type(arg) is Value]
+    held = [value.kind for value in values]
+
+    def show(arrays: Any) -> None:
+        shown = iter(_as_kind(array, kind) for array, kind in zip(arrays, held, strict=True))
+        print(*(next(shown) if type(arg) is Value else arg for arg in args), **kwargs)
+
+    scope = scope_now()
+    if values:
+        scope.perform(scope.emit("hook", tuple(map(node_of, values)), "print", show))
+    else:
+        scope.perform(scope.emit("hook", (node_of(constant(0, dt.int64)),), "print", lambda _: print(*args, **kwargs)))
+
+
+def _as_kind(array: np.ndarray, kind: Kind) -> Any:
+    if kind is Kind.ARRAY:
+        return array
+    return array[()] if kind is Kind.SCALAR else array.item()
+
+
+def isinstance_(thing: Any, classes: Any) -> bool:
+    """``isinstance``: of a traced value, of what it stands for."""
+    return issubclass(type_(thing), classes) if type(thing) is Value else isinstance(thing, classes)
+
+
+def type_(thing: Any, *more: Any) -> Any:
+    """``type``."""
+    if type(thing) is not Value:
+        return type(thing, *more)
+    if thing.kind is Kind.ARRAY:
+        return np.ndarray
+    return thing.dtype.numpy.type if thing.kind is Kind.SCALAR else next(t for t, d in NUMBER_DTYPES.items() if d == thing.dtype)
+
+
+def _math(op: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    def compute(*args: Any) -> Any:
+        if not any(type(arg) is Value for arg in args):
+            return function(*args)
+        values = [to_dtype(_one(arg, "scalars"), dt.float64) for arg in args]
+        if op in ("sqrt", "log", "log2", "log10"):
+            floor = constant(0.0, dt.float64)
+            inside = emit("greater_equal" if op == "sqrt" else "greater", values[0], floor)
+            perform_check(emit("logical_or", inside, emit("isnan", values[0])), ValueError, "math domain error")
+        return Value(emit(op, *values).expr, scope_now(), Kind.NUMBER)
+
+    return compute
+
+
+def _creation(name: str) -> Callable[..., Any]:
+    def create(*args: Any, order: Any = None, like: Any = None, **kwargs: Any) -> Any:
+        return FUNCTIONS[name](*args, **kwargs)
+
+    return create
+
+
+def array_(thing: Any, dtype: Any = None, *, copy: Any = True, order: Any = "K", **kwargs: Any) -> Any:
+    """``np.array``."""
+    if kwargs:
+        raise NotImplementedError(f"np.array with {', '.join(kwargs)} isn't traced yet")
+    return FUNCTIONS["asarray"](thing, dtype=dtype, copy=copy)
+
+
+def asarray_(thing: Any, dtype: Any = None, order: Any = None, **kwargs: Any) -> Any:
+    """``np.asarray``."""
+    if type(thing) is Value and thing.kind is Kind.ARRAY and (dtype is None or dt.from_numpy(dtype) == thing.dtype):
+        return thing
+    return FUNCTIONS["asarray"](thing, dtype=dtype)
+
+
+def _scalar(numpy_type: Any) -> Callable[..., Any]:
+    dtype = dt.from_numpy(numpy_type)
+
+    def make(*args: Any) -> Any:
+        if not args or type(args[0]) is not Value:
+            return numpy_type(*args)
+        value = args[0]
+        cast = to_dtype(Value(node_of(value), scope_now(), Kind.SCALAR if not value.shape else Kind.ARRAY), dtype)
+        return Value(node_of(cast), scope_now(), Kind.ARRAY if cast.shape else Kind.SCALAR)
+
+    return make
+
+
+_SUBSTITUTES: dict[Any, Callable[..., Any]] = {
+    range: range_,
+    enumerate: enumerate_,
+    zip: zip_,
+    float: float_,
+    int: int_,
+    bool: bool_,
+    min: _extreme("min", "Lt"),
+    max: _extreme("max", "Gt"),
+    print: print_,
+    isinstance: isinstance_,
+    type: type_,
+    math.sqrt: _math("sqrt", math.sqrt),
+    math.exp: _math("exp", math.exp),
+    math.log: _math("log", math.log),
+    math.sin: _math("sin", math.sin),
+    math.cos: _math("cos", math.cos),
+    math.tan: _math("tan", math.tan),
+    math.atan2: _math("atan2", math.atan2),
+    math.hypot: _math("hypot", math.hypot),
+    math.fabs: _math("abs", math.fabs),
+    np.array: array_,
+    np.asarray: asarray_,
+    np.ascontiguousarray: asarray_,
+    np.asanyarray: asarray_,
+    np.copy: lambda a: FUNCTIONS["asarray"](a, copy=True),
+    **{getattr(np, name): _creation(name) for name in ("zeros", "ones", "empty", "full", "eye", "arange", "linspace", "identity")},
+    **{getattr(np, f"{name}_like"): _creation(f"{name}_like") for name in ("zeros", "ones", "empty", "full")},
+    **{dtype.numpy.type: _scalar(dtype.numpy.type) for dtype in dt.DTYPES.values() if dtype.numpy.isbuiltin == 1},
+}
+
+
+# Stores
+
+
+_MUTATORS = frozenset(
+    "append extend insert remove pop clear sort reverse update setdefault popitem add discard difference_update "
+    "intersection_update symmetric_difference_update".split()
+)
+
+
+def made(thing: Any) -> Any:
+    """A Python object that the program has made: it may change it, in the scope and branch it made it in."""
+    scope = scope_now()
+    scope.root.objects[id(thing)] = thing, scope, scope.depth
+    return thing
+
+
+def _expect_own(thing: Any, what: str) -> None:
+    """Raise unless the object may change here: it would have to change each time this runs."""
+    scope = scope_now()
+    known = scope.root.objects.get(id(thing))
+    if known is None or known[0] is not thing:
+        loop_around = _loop_around(scope)
+        if loop_around is not None and known is not None:
+            raise Unroll(loop_around, what)
+        raise Untraceable(f"{what} that was there before the call")
+    _, owner, depth = known
+    if owner is not scope:
+        raise Unroll(_loop_around(scope) or scope, what)
+    if depth != scope.depth:
+        raise CannotMerge(f"{what} happens in one branch")
+
+
+def _loop_around(scope: Scope) -> Scope | None:
+    while not scope.is_loop and scope.parent is not None:
+        scope = scope.parent
+    return scope if scope.is_loop else None
+
+
+def slice_(start: Any, stop: Any, step: Any) -> slice:
+    """An index ``start:stop:step``."""
+    return slice(start, stop, step)
+
+
+def getitem(thing: Any, key: Any) -> Any:
+    """``thing[key]``."""
+    if isinstance(thing, np.ndarray) and (_holds_value(key) or id(thing) in scope_now().root.written_arrays):
+        return as_value(thing)[key]
+    return thing[key]
+
+
+def _holds_value(key: Any) -> bool:
+    if isinstance(key, slice):
+        return any(type(each) is Value for each in (key.start, key.stop, key.step))
+    return type(key) is Value or (isinstance(key, tuple) and any(map(_holds_value, key)))
+
+
+def setitem(thing: Any, key: Any, value: Any) -> None:
+    """``thing[key] = value``."""
+    if isinstance(thing, np.ndarray):
+        scope_now().root.written_arrays.add(id(thing))
+        thing = as_value(thing)
+    elif isinstance(thing, (list, dict)):
+        _expect_own(thing, f"an item of a {type(thing).__name__} is set")
+    thing[key] = value
+
+
+def setattr_(thing: Any, name: str, value: Any) -> None:
+    """``thing.name = value``."""
+    if type(thing) is not Value and not isinstance(thing, np.ndarray):
+        _expect_own(thing, f"the attribute {name} is set, of an object")
+    setattr(thing, name, value)
+
+
+_AUGMENTED: dict[str, Callable[[Any, Any], Any]] = {
+    "Add": operator.iadd,
+    "Sub": operator.isub,
+    "Mult": operator.imul,
+    "Div": operator.itruediv,
+    "FloorDiv": operator.ifloordiv,
+    "Mod": operator.imod,
+    "Pow": operator.ipow,
+    "MatMult": operator.imatmul,
+    "BitAnd": operator.iand,
+    "BitOr": operator.ior,
+    "BitXor": operator.ixor,
+    "LShift": operator.ilshift,
+    "RShift": operator.irshift,
+}
+
+
+def augmented(name: str, thing: Any, value: Any) -> Any:
+    """What ``thing += value`` binds."""
+    if isinstance(thing, np.ndarray):
+        scope_now().root.written_arrays.add(id(thing))
+        thing = as_value(thing)
+    elif isinstance(thing, (list, dict, set)):
+        _expect_own(thing, f"a {type(thing).__name__} is changed in place")
+    return _AUGMENTED[name](thing, value)
+
+
+def augmented_item(name: str, thing: Any, key: Any, value: Any) -> None:
+    """``thing[key] += value``."""
+    setitem(thing, key, augmented(name, getitem(thing, key), value))
+
+
+def augmented_attribute(name: str, thing: Any, attribute: str, value: Any) -> None:
+    """``thing.attribute += value``."""
+    setattr_(thing, attribute, augmented(name, getattr(thing, attribute), value))
+

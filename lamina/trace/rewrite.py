@@ -1,0 +1,677 @@
+"""Python's control flow as calls: the source of a user's function, rewritten so that tracing sees its loops and branches.
+
+The protocols of NumPy see operations, not ``if``, ``for`` and ``while``. So the function that is traced, and each of the
+user's functions it calls, is compiled anew from its syntax tree, with control flow, calls, stores and truth tests turned
+into calls of `lamina.trace.python`, which do what Python would, unless something traced is in it. The bodies of
+loops and branches become local functions that share the variables (``nonlocal``); early exits become flags. Line numbers
+stay, so errors point at the user's source; closure cells and globals are the function's own.
+
+What is not rewritten, and why, is `Unsupported`.
+"""
+
+import ast
+import inspect
+import textwrap
+import types
+from collections.abc import Callable, Iterable
+from typing import Any
+
+RUNTIME = "_lamina_"  # the name through which rewritten code reaches `lamina.trace.python`
+
+
+class Unsupported(Exception):
+    """A function that can't be rewritten: why, and at which line."""
+
+
+def rewritten(function: types.FunctionType, runtime: Any) -> types.FunctionType:
+    """The function with its control flow as calls of `runtime`.
+
+    Raises `Unsupported` for a function whose source can't be had or holds what can't be traced.
+    """
+    code = _rewritten_code(function.__code__, function)
+    cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
+    cells[RUNTIME] = types.CellType(runtime)
+    if "__class__" in code.co_freevars and "__class__" not in cells:
+        raise Unsupported(f"{function.__name__} uses super(), whose class isn't known here")
+    closure = tuple(cells[name] for name in code.co_freevars)
+    new = types.FunctionType(code, function.__globals__, function.__name__, function.__defaults__, closure)
+    new.__kwdefaults__ = function.__kwdefaults__
+    new.__qualname__ = function.__qualname__
+    return new
+
+
+_codes: dict[types.CodeType, types.CodeType] = {}
+
+
+def _rewritten_code(code: types.CodeType, function: types.FunctionType) -> types.CodeType:
+    known = _codes.get(code)
+    if known is None:
+        known = _codes[code] = _compile(code, function)
+    return known
+
+
+def _compile(code: types.CodeType, function: types.FunctionType) -> types.CodeType:
+    where = f"{code.co_filename}:{code.co_firstlineno}"
+    if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
+        raise Unsupported(f"{code.co_name} ({where}) is a generator or a coroutine")
+    definition = _definition(code, function, where)
+    names = _Names(definition)
+    body = definition.body if isinstance(definition.body, list) else [ast.Return(definition.body)]
+    new_body = _Rewriter(names, code.co_filename).function_body(body)
+    arguments = _without_defaults(definition.args)
+    inner = ast.FunctionDef("_lamina_function", arguments, new_body, [], None)
+    free = sorted({*code.co_freevars, RUNTIME})
+    outer_args = ast.arguments([], [ast.arg(name) for name in free], None, [], [], None, [])
+    outer_body: list[ast.stmt] = [inner, ast.Return(ast.Name("_lamina_function", ast.Load()))]
+    outer = ast.FunctionDef("_lamina_outer", outer_args, outer_body, [], None)
+    module = ast.Module([outer], [])
+    ast.fix_missing_locations(module)
+    compiled = compile(module, code.co_filename, "exec")
+    outer_code = next(c for c in compiled.co_consts if isinstance(c, types.CodeType))
+    inner_code = next(c for c in outer_code.co_consts if isinstance(c, types.CodeType))
+    return inner_code.replace(co_name=code.co_name, co_qualname=code.co_qualname)
+
+
+def _without_defaults(arguments: ast.arguments) -> ast.arguments:
+    """The same parameters; the function object has the defaults, so their expressions need not be evaluated again."""
+
+    def plain(args: Iterable[ast.arg]) -> list[ast.arg]:
+        return [ast.arg(arg.arg) for arg in args]
+
+    none = ast.Constant(None)
+    return ast.arguments(
+        plain(arguments.posonlyargs),
+        plain(arguments.args),
+        ast.arg(arguments.vararg.arg) if arguments.vararg else None,
+        plain(arguments.kwonlyargs),
+        [none if default is not None else None for default in arguments.kw_defaults],  # type: ignore[misc]
+        ast.arg(arguments.kwarg.arg) if arguments.kwarg else None,
+        [none for _ in arguments.defaults],
+    )
+
+
+def _definition(code: types.CodeType, function: types.FunctionType, where: str) -> Any:
+    """The syntax tree of the function, with the line numbers of its file."""
+    try:
+        lines, first = inspect.getsourcelines(code)
+    except (OSError, TypeError) as error:
+        raise Unsupported(f"the source of {code.co_name} ({where}) can't be read") from error
+    source = textwrap.dedent("".join(lines))
+    tree = _parsed(source)
+    if tree is None:
+        raise Unsupported(f"the source of {code.co_name} ({where}) doesn't stand alone; write it on lines of its own")
+    ast.increment_lineno(tree, first - 1)
+    found = [node for node in ast.walk(tree) if _is_definition_of(node, code)]
+    if len(found) != 1:
+        raise Unsupported(f"{len(found)} functions on the lines of {code.co_name} ({where}); write each on lines of its own")
+    return found[0]
+
+
+def _parsed(source: str) -> ast.Module | None:
+    """The tree of lines that hold a function; a lambda's lines may be part of a longer statement."""
+    for text in (source, f"({source.strip()})", source.strip().rstrip(",)"), source.strip().rstrip(",") + "\n"):
+        try:
+            return ast.parse(text)
+        except SyntaxError:
+            continue
+    at = source.find("lambda")
+    while at >= 0:
+        for end in range(len(source), at, -1):
+            try:
+                return ast.parse("\n" * source.count("\n", 0, at) + source[at:end].strip())
+            except SyntaxError:
+                continue
+        at = source.find("lambda", at + 1)
+    return None
+
+
+def _is_definition_of(node: ast.AST, code: types.CodeType) -> bool:
+    if code.co_name == "<lambda>":
+        return isinstance(node, ast.Lambda) and _parameters(node.args) == code.co_varnames[: _argument_count(code)]
+    if not isinstance(node, ast.FunctionDef) or node.name != code.co_name:
+        return False
+    first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
+    return first == code.co_firstlineno
+
+
+def _parameters(arguments: ast.arguments) -> tuple[str, ...]:
+    plain = [arg.arg for arg in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
+    return tuple([*plain, *(arg.arg for arg in (arguments.vararg, arguments.kwarg) if arg)])
+
+
+def _argument_count(code: types.CodeType) -> int:
+    extra = bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
+    return code.co_argcount + code.co_kwonlyargcount + extra
+
+
+# Names
+
+
+class _Names(ast.NodeVisitor):
+    """The names that a function binds, reads, and declares to be another scope's; functions inside it are their own."""
+
+    def __init__(self, definition: Any) -> None:
+        self.parameters = set(_parameters(definition.args))
+        self.stored: set[str] = set()
+        self.outer: set[str] = set()
+        self._root = definition
+        for node in definition.body if isinstance(definition.body, list) else [definition.body]:
+            self.visit(node)
+
+    def visit_Name(self, node: ast.Name) -> None:
+        if not isinstance(node.ctx, ast.Load):
+            self.stored.add(node.id)
+
+    def visit_Global(self, node: ast.Global | ast.Nonlocal) -> None:
+        self.outer.update(node.names)
+
+    visit_Nonlocal = visit_Global
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
+        self.stored.add(node.name)
+        if node.name.startswith(RUNTIME):  # one of ours, which shares the function's variables
+            for statement in node.body:
+                if isinstance(statement, ast.Nonlocal):
+                    self.stored.update(statement.names)
+            return
+        for default in (*node.args.defaults, *node.args.kw_defaults, *node.decorator_list):
+            if default is not None:
+                self.visit(default)
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> None:
+        self.stored.add(node.name)
+
+    def visit_Lambda(self, node: ast.Lambda) -> None:
+        self._walrus(node.body)
+
+    def _walrus(self, node: ast.AST) -> None:
+        """A comprehension's walrus binds a name of the function."""
+        for each in ast.walk(node):
+            if isinstance(each, ast.NamedExpr) and not isinstance(node, ast.Lambda):
+                self.stored.add(each.target.id)
+
+    def visit_ListComp(self, node: Any) -> None:
+        self._walrus(node)
+
+    visit_SetComp = visit_DictComp = visit_GeneratorExp = visit_ListComp
+
+    def visit_Import(self, node: ast.Import | ast.ImportFrom) -> None:
+        self.stored.update((alias.asname or alias.name).split(".")[0] for alias in node.names)
+
+    visit_ImportFrom = visit_Import
+
+    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> None:
+        if node.name:
+            self.stored.add(node.name)
+        self.generic_visit(node)
+
+    @property
+    def local(self) -> set[str]:
+        """The names that the function binds, variables of the functions around it too."""
+        return self.stored | self.parameters
+
+
+def _stored_in(nodes: Iterable[ast.AST]) -> set[str]:
+    return _Names(_Body(list(nodes))).stored
+
+
+class _Body:
+    """Statements in the place of a function, for `_Names`."""
+
+    def __init__(self, body: list[Any]) -> None:
+        self.body = body
+        self.args = ast.arguments([], [], None, [], [], None, [])
+
+
+# Early exits
+
+
+class _Exits(ast.NodeVisitor):
+    """Whether statements hold a ``return``, or a ``break`` or ``continue`` of the loop around them."""
+
+    def __init__(self, nodes: Iterable[ast.AST]) -> None:
+        self.has_return = self.has_break = self.has_continue = False
+        self._depth = 0
+        for node in nodes:
+            self.visit(node)
+
+    def visit_Return(self, node: ast.Return) -> None:
+        self.has_return = True
+
+    def visit_Break(self, node: ast.Break) -> None:
+        self.has_break |= self._depth == 0
+
+    def visit_Continue(self, node: ast.Continue) -> None:
+        self.has_continue |= self._depth == 0
+
+    def _loop(self, node: Any) -> None:
+        self._depth += 1
+        for child in node.body:
+            self.visit(child)
+        self._depth -= 1
+        for child in node.orelse:
+            self.visit(child)
+
+    visit_For = visit_While = _loop
+
+    def visit_FunctionDef(self, node: ast.AST) -> None:
+        """A function inside has exits of its own."""
+
+    visit_Lambda = visit_ClassDef = visit_AsyncFunctionDef = visit_FunctionDef
+
+
+def _load(name: str) -> ast.expr:
+    return ast.Name(name, ast.Load())
+
+
+def _assign(name: str, value: ast.expr) -> ast.stmt:
+    return ast.Assign([ast.Name(name, ast.Store())], value)
+
+
+def _runtime(name: str, *args: ast.expr, keywords: list[ast.keyword] | None = None) -> ast.expr:
+    return ast.Call(ast.Attribute(_load(RUNTIME), name, ast.Load()), list(args), keywords or [])
+
+
+def _lambda(body: ast.expr) -> ast.expr:
+    return ast.Lambda(ast.arguments([], [], None, [], [], None, []), body)
+
+
+def _strings(names: Iterable[str]) -> ast.expr:
+    return ast.Tuple([ast.Constant(name) for name in names], ast.Load())
+
+
+def _at(new: list[ast.stmt], old: ast.AST) -> list[ast.stmt]:
+    """New statements with the line of the old one."""
+    for statement in new:
+        for node in ast.walk(statement):
+            if not hasattr(node, "lineno") and isinstance(node, (ast.stmt, ast.expr, ast.arg, ast.keyword, ast.excepthandler)):
+                ast.copy_location(node, old)
+    return new
+
+
+class _Rewriter(ast.NodeTransformer):
+    """Rewrites one function's statements; functions inside it with the same rewriter of their own."""
+
+    def __init__(self, names: _Names, filename: str) -> None:
+        self.names = names
+        self.filename = filename
+        self.count = 0
+        self.locals = names.local
+        self.flags: set[str] = set()  # names of our own
+        self.loop: tuple[str | None, str | None] | None = None  # the flags of the loop around, where exits are flags
+        self.return_flag: str | None = None
+
+    # A function's body
+
+    def function_body(self, body: list[ast.stmt]) -> list[ast.stmt]:
+        self._totals = _count_loads(body)
+        nested = _Exits([s for s in body if not isinstance(s, ast.Return)]).has_return
+        if nested:
+            self.return_flag, self.return_value = "_lamina_returned", "_lamina_result"
+            self.flags |= {self.return_flag, self.return_value}
+        new = self.block(body)
+        start: list[ast.stmt] = []
+        if nested:
+            start.append(_assign(self.return_flag, ast.Constant(False)))  # type: ignore[arg-type]
+            new.append(ast.Return(_runtime("result", _load(self.return_value))))
+        # every variable is bound from the start, so that loops and branches can share it
+        given = self.names.parameters | self.names.outer | ({self.return_flag} if nested else set())
+        shared = sorted((self.locals | self.flags) - given)
+        unbound = [_assign(name, _runtime("unbound", ast.Constant(name))) for name in shared]
+        return _at([*unbound, *start, *new], body[0])
+
+    def block(self, statements: list[ast.stmt]) -> list[ast.stmt]:
+        """Statements rewritten in order; what follows one that may have left becomes a branch."""
+        new: list[ast.stmt] = []
+        for i, statement in enumerate(statements):
+            exits = _Exits([statement])
+            result = self.visit(statement)
+            new.extend(result if isinstance(result, list) else [result] if result is not None else [])
+            rest = statements[i + 1 :]
+            flags = self._flags_set_by(exits)
+            if isinstance(statement, (ast.Return, ast.Break, ast.Continue)):
+                return new
+            if flags and rest:
+                test: ast.expr = _runtime("not_", _load(flags[0]))
+                for flag in flags[1:]:
+                    test = _runtime("and_", test, _lambda(_runtime("not_", _load(flag))))
+                return [*new, *self.branch(test, rest, [], statement)]
+        return new or [ast.Pass()]
+
+    def _flags_set_by(self, exits: _Exits) -> list[str]:
+        flags = []
+        if exits.has_return and self.return_flag:
+            flags.append(self.return_flag)
+        if self.loop:
+            broke, continued = self.loop
+            if exits.has_break and broke:
+                flags.append(broke)
+            if exits.has_continue and continued:
+                flags.append(continued)
+        return flags
+
+    # Exits
+
+    def visit_Return(self, node: ast.Return) -> Any:
+        value = self.visit(node.value) if node.value else ast.Constant(None)
+        if self.return_flag is None:
+            return ast.copy_location(ast.Return(value), node)
+        return _at([_assign(self.return_value, value), _assign(self.return_flag, ast.Constant(True))], node)
+
+    def visit_Break(self, node: ast.Break) -> Any:
+        assert self.loop and self.loop[0]
+        return _at([_assign(self.loop[0], ast.Constant(True))], node)
+
+    def visit_Continue(self, node: ast.Continue) -> Any:
+        assert self.loop and self.loop[1]
+        return _at([_assign(self.loop[1], ast.Constant(True))], node)
+
+    # Branches
+
+    def visit_If(self, node: ast.If) -> Any:
+        return self.branch(self.visit(node.test), node.body, node.orelse, node)
+
+    def branch(self, test: ast.expr, body: list[ast.stmt], orelse: list[ast.stmt], at: ast.stmt) -> list[ast.stmt]:
+        """``if test: body else: orelse``, of a test that is rewritten and statements that aren't."""
+        self.count += 1
+        k = self.count
+        new_body, new_else = self.block(body), self.block(orelse) if orelse else [ast.Pass()]
+        shared = self._shared([*new_body, *new_else])
+        functions = [self._local(f"_lamina_then_{k}", new_body, shared), self._local(f"_lamina_else_{k}", new_else, shared)]
+        get, put, names = self._state(k, shared)
+        call = _runtime("if_", test, _load(f"_lamina_then_{k}"), _load(f"_lamina_else_{k}"), *names)
+        return _at([*functions, get, put, ast.Expr(call)], at)
+
+    def _shared(self, statements: list[ast.stmt]) -> list[str]:
+        return sorted(_stored_in(statements) & (self.locals | self.flags))
+
+    def _local(self, name: str, body: list[ast.stmt], shared: list[str], *parameters: str) -> ast.stmt:
+        """A local function of statements that share the function's variables."""
+        declared: list[ast.stmt] = [ast.Nonlocal(shared)] if shared else []
+        arguments = ast.arguments([], [ast.arg(p) for p in parameters], None, [], [], None, [])
+        return ast.FunctionDef(name, arguments, [*declared, *body], [], None)
+
+    def _state(self, k: int, shared: list[str]) -> tuple[ast.stmt, ast.stmt, list[ast.expr]]:
+        """Functions that read and bind the shared variables, and the args that hand them on."""
+        value = ast.Tuple([_load(name) for name in shared], ast.Load())
+        get = ast.FunctionDef(f"_lamina_get_{k}", ast.arguments([], [], None, [], [], None, []), [ast.Return(value)], [], None)
+        target = ast.Tuple([ast.Name(name, ast.Store()) for name in shared], ast.Store())
+        put_body: list[ast.stmt] = [ast.Nonlocal(shared), ast.Assign([target], _load("_lamina_values"))] if shared else [ast.Pass()]
+        put = self._local(f"_lamina_put_{k}", put_body, [], "_lamina_values")
+        return get, put, [_load(f"_lamina_get_{k}"), _load(f"_lamina_put_{k}"), _strings(shared)]
+
+    # Loops
+
+    def _loop(self, node: Any, assign: Callable[[], list[ast.stmt]]) -> tuple[list[ast.stmt], int, list[str], list[str]]:
+        """The rewritten body of a loop, its number, its shared names and the flags that end it."""
+        self.count += 1
+        k = self.count
+        exits = _Exits(node.body)
+        broke = f"_lamina_broke_{k}" if exits.has_break else None
+        continued = f"_lamina_continued_{k}" if exits.has_continue else None
+        before, self.loop = self.loop, (broke, continued)
+        self.flags |= {flag for flag in (broke, continued) if flag}
+        body = [*assign(), *self.block(node.body)]
+        self.loop = before
+        if continued:
+            body.insert(0, _assign(continued, ast.Constant(False)))
+        ends = [flag for flag in (broke, self.return_flag if exits.has_return else None) if flag]
+        return body, k, self._shared(body), ends
+
+    def _live(self, inside: dict[str, int], shared: list[str]) -> ast.expr:
+        """The names that may be read after the loop: those read anywhere outside it."""
+        outside = (name for name in shared if name in self.flags or self._totals.get(name, 0) > inside.get(name, 0))
+        return _strings(outside)
+
+    def visit_For(self, node: ast.For) -> Any:
+        inside = _count_loads([*node.body, node.target])
+        iterable = self.visit(node.iter)
+        item = f"_lamina_item_{self.count + 1}"
+
+        def assign() -> list[ast.stmt]:
+            return _as_list(self.visit(ast.copy_location(ast.Assign([node.target], _load(item)), node)))
+
+        body, k, shared, ends = self._loop(node, assign)
+        get, put, names = self._state(k, shared)
+        new = [_assign(flag, ast.Constant(False)) for flag in ends if flag != self.return_flag]
+        new += [self._local(f"_lamina_body_{k}", body, shared, item), get, put]
+        test = self._goes_on(ends)
+        call = _runtime("for_", iterable, _load(f"_lamina_body_{k}"), test, *names, self._live(inside, shared))
+        new.append(ast.Expr(call))
+        return _at([*new, *self._loop_else(node, ends)], node)
+
+    def visit_While(self, node: ast.While) -> Any:
+        inside = _count_loads([*node.body, node.test])
+        body, k, shared, ends = self._loop(node, list)
+        test = self.visit(node.test)
+        shared = sorted({*shared, *(_stored_in([ast.Expr(test)]) & self.locals)})
+        get, put, names = self._state(k, shared)
+        new = [_assign(flag, ast.Constant(False)) for flag in ends if flag != self.return_flag]
+        go_on = self._goes_on(ends)
+        # a test may bind names (:=), so it is a function that shares them
+        returned: ast.expr = test if isinstance(go_on, ast.Constant) else _runtime("and_", ast.Call(go_on, [], []), _lambda(test))
+        new.append(self._local(f"_lamina_test_{k}", [ast.Return(returned)], sorted(_stored_in([ast.Expr(test)]) & self.locals)))
+        new += [self._local(f"_lamina_body_{k}", body, shared), get, put]
+        call = _runtime("while_", _load(f"_lamina_test_{k}"), _load(f"_lamina_body_{k}"), *names, self._live(inside, shared))
+        new.append(ast.Expr(call))
+        return _at([*new, *self._loop_else(node, ends)], node)
+
+    def _goes_on(self, ends: list[str]) -> ast.expr:
+        """A function that says whether no flag has ended the loop; ``None`` where there is none."""
+        if not ends:
+            return ast.Constant(None)
+        test: ast.expr = _runtime("not_", _load(ends[0]))
+        for flag in ends[1:]:
+            test = _runtime("and_", test, _lambda(_runtime("not_", _load(flag))))
+        return _lambda(test)
+
+    def _loop_else(self, node: Any, ends: list[str]) -> list[ast.stmt]:
+        if not node.orelse:
+            return []
+        test: ast.expr = ast.Constant(True)
+        for flag in ends:
+            test = _runtime("and_", test, _lambda(_runtime("not_", _load(flag))))
+        return self.branch(test, node.orelse, [], node)
+
+    # Statements that demand something
+
+    def visit_Assert(self, node: ast.Assert) -> Any:
+        message = [self.visit(node.msg)] if node.msg else []
+        raised = ast.Raise(ast.Call(_load("AssertionError"), message, []), None)
+        return self.branch(self.visit(node.test), [ast.Pass()], [ast.copy_location(raised, node)], node)
+
+    def visit_Raise(self, node: ast.Raise) -> Any:
+        if node.exc is None:
+            return node
+        cause = self.visit(node.cause) if node.cause else ast.Constant(None)
+        return _at([ast.Expr(_runtime("raise_", self.visit(node.exc), cause))], node)
+
+    def visit_Try(self, node: ast.Try) -> Any:
+        if node.handlers:
+            self._refuse(node, "try/except, whose handler may have to run")
+        return self._plain_blocks(node)
+
+    def visit_With(self, node: ast.With) -> Any:
+        node.items = [self.visit(item) for item in node.items]
+        return self._plain_blocks(node)
+
+    def _plain_blocks(self, node: Any) -> Any:
+        """A statement that stays, with its blocks rewritten."""
+        for name in ("body", "orelse", "finalbody"):
+            statements = getattr(node, name, None)
+            if statements:
+                setattr(node, name, self.block(statements))
+        return node
+
+    def _refuse(self, node: Any, what: str) -> None:
+        raise Unsupported(f"{what} ({self.filename}:{node.lineno})")
+
+    def visit_Global(self, node: ast.Global) -> Any:
+        self._refuse(node, "a global statement, whose variable other code sees")
+
+    def visit_Match(self, node: ast.AST) -> Any:
+        self._refuse(node, "a match statement")
+
+    def visit_Delete(self, node: ast.Delete) -> Any:
+        self._refuse(node, "a del statement")
+
+    def visit_AsyncFunctionDef(self, node: ast.AST) -> Any:
+        self._refuse(node, "a coroutine")
+
+    visit_AsyncFor = visit_AsyncWith = visit_Await = visit_Yield = visit_YieldFrom = visit_AsyncFunctionDef
+
+    # Functions inside
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
+        node.decorator_list = [self.visit(each) for each in node.decorator_list]
+        node.args = self._arguments(node.args)
+        inner = _Rewriter(_Names(node), self.filename)
+        node.body = inner.function_body(node.body)
+        return node
+
+    def visit_Lambda(self, node: ast.Lambda) -> Any:
+        node.args = self._arguments(node.args)
+        inner = _Rewriter(_Names(node), self.filename)
+        node.body = inner.visit(node.body)
+        return node
+
+    def _arguments(self, arguments: ast.arguments) -> ast.arguments:
+        arguments.defaults = [self.visit(each) for each in arguments.defaults]
+        arguments.kw_defaults = [self.visit(each) if each is not None else None for each in arguments.kw_defaults]
+        return arguments
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> Any:
+        return node
+
+    # Stores
+
+    def visit_Assign(self, node: ast.Assign) -> Any:
+        value = self.visit(node.value)
+        if len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+            return ast.copy_location(ast.Assign(node.targets, value), node)
+        self.count += 1
+        held = f"_lamina_value_{self.count}"
+        new = [_assign(held, value)]
+        for target in node.targets:
+            new += self._store(target, _load(held))
+        return _at(new, node)
+
+    def _store(self, target: ast.expr, value: ast.expr) -> list[ast.stmt]:
+        if isinstance(target, ast.Name):
+            return [ast.Assign([target], value)]
+        if isinstance(target, ast.Starred):
+            return self._store(target.value, value)
+        if isinstance(target, (ast.Tuple, ast.List)):
+            self.count += 1
+            parts = [f"_lamina_part_{self.count}_{i}" for i in range(len(target.elts))]
+            starred: list[ast.expr] = [
+                ast.Starred(ast.Name(part, ast.Store()), ast.Store()) if isinstance(each, ast.Starred) else ast.Name(part, ast.Store())
+                for part, each in zip(parts, target.elts, strict=True)
+            ]
+            new: list[ast.stmt] = [ast.Assign([ast.Tuple(starred, ast.Store())], value)]
+            for part, each in zip(parts, target.elts, strict=True):
+                new += self._store(each, _load(part))
+            return new
+        if isinstance(target, ast.Subscript):
+            return [ast.Expr(_runtime("setitem", self.visit(target.value), self._key(target.slice), value))]
+        assert isinstance(target, ast.Attribute)
+        return [ast.Expr(_runtime("setattr_", self.visit(target.value), ast.Constant(target.attr), value))]
+
+    def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
+        if node.value is None:
+            return ast.copy_location(ast.Pass(), node)
+        return self.visit(ast.copy_location(ast.Assign([node.target], node.value), node))
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> Any:
+        operation = ast.Constant(type(node.op).__name__)
+        value = self.visit(node.value)
+        if isinstance(node.target, ast.Name):
+            new = _runtime("augmented", operation, _load(node.target.id), value)
+            return _at([_assign(node.target.id, new)], node)
+        if isinstance(node.target, ast.Subscript):
+            args = self.visit(node.target.value), self._key(node.target.slice), value
+            return _at([ast.Expr(_runtime("augmented_item", operation, *args))], node)
+        assert isinstance(node.target, ast.Attribute)
+        args = self.visit(node.target.value), ast.Constant(node.target.attr), value
+        return _at([ast.Expr(_runtime("augmented_attribute", operation, *args))], node)
+
+    def _key(self, key: ast.expr) -> ast.expr:
+        """An index as an expression of its own: slices as calls of ``slice``."""
+        if isinstance(key, ast.Slice):
+            bounds = [self.visit(each) if each is not None else ast.Constant(None) for each in (key.lower, key.upper, key.step)]
+            return _runtime("slice_", *bounds)
+        if isinstance(key, ast.Tuple):
+            return ast.Tuple([self._key(each) for each in key.elts], ast.Load())
+        return self.visit(key)  # type: ignore[no-any-return]
+
+    # Expressions
+
+    def visit_Subscript(self, node: ast.Subscript) -> Any:
+        return ast.copy_location(_runtime("getitem", self.visit(node.value), self._key(node.slice)), node)
+
+    def visit_Call(self, node: ast.Call) -> Any:
+        if isinstance(node.func, ast.Name) and node.func.id in ("super", "locals", "globals", "vars", "eval", "exec") and not (
+            node.func.id == "vars" and node.args
+        ):
+            self._refuse(node, f"a call of {node.func.id}()")
+        keywords = [ast.keyword(each.arg, self.visit(each.value)) for each in node.keywords]
+        args = [self.visit(each) for each in node.args]
+        return ast.copy_location(_runtime("call", self.visit(node.func), *args, keywords=keywords), node)
+
+    def visit_Attribute(self, node: ast.Attribute) -> Any:
+        if node.attr.startswith("__") and not node.attr.endswith("__"):
+            self._refuse(node, f"the private name {node.attr}")
+        return self.generic_visit(node)
+
+    def _refuse_walrus(self, *nodes: ast.expr) -> None:
+        for node in nodes:
+            for each in ast.walk(node):
+                if isinstance(each, ast.NamedExpr):
+                    self._refuse(each, f"{each.target.id} := … in an operand that may not be evaluated")
+
+    def visit_IfExp(self, node: ast.IfExp) -> Any:
+        self._refuse_walrus(node.body, node.orelse)
+        new = _runtime("choose", self.visit(node.test), _lambda(self.visit(node.body)), _lambda(self.visit(node.orelse)))
+        return ast.copy_location(new, node)
+
+    def visit_BoolOp(self, node: ast.BoolOp) -> Any:
+        self._refuse_walrus(*node.values[1:])
+        name = "and_" if isinstance(node.op, ast.And) else "or_"
+        new = self.visit(node.values[0])
+        for value in node.values[1:]:
+            new = _runtime(name, new, _lambda(self.visit(value)))
+        return ast.copy_location(new, node)
+
+    def visit_UnaryOp(self, node: ast.UnaryOp) -> Any:
+        if isinstance(node.op, ast.Not):
+            return ast.copy_location(_runtime("not_", self.visit(node.operand)), node)
+        return self.generic_visit(node)
+
+    def visit_Compare(self, node: ast.Compare) -> Any:
+        if len(node.ops) > 1:
+            self._refuse_walrus(node.left, *node.comparators)
+        operands = [self.visit(each) for each in (node.left, *node.comparators)]
+        names = [type(op).__name__ for op in node.ops]
+        if len(names) == 1:
+            return ast.copy_location(_runtime("compare", ast.Constant(names[0]), *operands), node)
+        chain = [_lambda(each) for each in operands]  # each is evaluated once, and not after the first false one
+        return ast.copy_location(_runtime("compare_chain", _strings(names), *chain), node)
+
+    def visit_List(self, node: Any) -> Any:
+        return ast.copy_location(_runtime("made", self.generic_visit(node)), node)  # type: ignore[arg-type]
+
+    visit_Dict = visit_Set = visit_ListComp = visit_SetComp = visit_DictComp = visit_List
+
+
+def _as_list(result: Any) -> list[ast.stmt]:
+    return result if isinstance(result, list) else [result]
+
+
+def _count_loads(nodes: Iterable[ast.AST]) -> dict[str, int]:
+    counts: dict[str, int] = {}
+    for node in nodes:
+        for each in ast.walk(node):
+            if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load):
+                counts[each.id] = counts.get(each.id, 0) + 1
+    return counts
+

@@ -1,0 +1,112 @@
+"""The variables that a loop or a branch shares with its function: what they are before and after, and how they merge."""
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, NoReturn
+
+import numpy as np
+
+from lamina.errors import TraceError
+from lamina.expr import Expr
+from lamina.trace.build import NUMBER_DTYPES
+from lamina.trace.scope import Scope, user_source
+from lamina.trace.value import Kind, Value
+
+Get = Callable[[], tuple[Any, ...]]
+Put = Callable[[tuple[Any, ...]], None]
+
+
+class Untraceable(BaseException):
+    """The program can't be traced: the reason and the line. No `Exception`, so the program's own handlers let it through."""
+
+    def __init__(self, reason: str) -> None:
+        source = user_source()
+        super().__init__(f"{reason} ({source.file}:{source.line})" if source else reason)
+        self.reason = reason
+        self.source = source
+
+
+class CannotMerge(Exception):
+    """Two values of a name that no one value stands for: why."""
+
+
+def _unbound_error(self: "Unbound", *_: Any) -> NoReturn:
+    self.fail()
+
+
+class Unbound:
+    """A variable that isn't bound (yet): any use raises what Python raises."""
+
+    def __init__(self, name: str) -> None:
+        self._lamina_name = name
+
+    def fail(self) -> NoReturn:
+        """Raise the error of a use."""
+        raise UnboundLocalError(
+            f"cannot access local variable '{self._lamina_name}' where it is not associated with a value"
+        )
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("_lamina") or name == "fail":
+            raise AttributeError(name)
+        self.fail()
+
+
+class Poison(Unbound):
+    """A variable whose value isn't known any more, since it wasn't live: a use means that it was."""
+
+    def fail(self) -> NoReturn:
+        """Raise the error of a use."""
+        raise Untraceable(f"{self._lamina_name} may be unbound here, or is what an earlier turn of a loop left")
+
+
+for _name in (
+    "__add__ __radd__ __sub__ __rsub__ __mul__ __rmul__ __truediv__ __rtruediv__ __floordiv__ __rfloordiv__ __mod__ __rmod__ "
+    "__pow__ __rpow__ __matmul__ __rmatmul__ __and__ __or__ __xor__ __lt__ __le__ __gt__ __ge__ __eq__ __ne__ __neg__ __pos__ "
+    "__abs__ __invert__ __getitem__ __setitem__ __call__ __iter__ __len__ __bool__ __index__ __int__ __float__ __iadd__ "
+    "__contains__ __hash__ __format__ __str__"
+).split():
+    setattr(Unbound, _name, _unbound_error)
+
+
+def is_number(thing: Any) -> bool:
+    """Whether a thing is a number or scalar, traced or not: immutable, and carried by value."""
+    if type(thing) is Value:
+        return thing.cell is None
+    return type(thing) in NUMBER_DTYPES or isinstance(thing, np.generic)
+
+
+def is_array(thing: Any) -> bool:
+    """Whether a thing is a traced array."""
+    return type(thing) is Value and thing.cell is not None
+
+
+def same_alias(a: Value, b: Value) -> bool:
+    """Whether two traced arrays see the same elements of the same memory."""
+    shifts = len(a.shifts) == len(b.shifts) and all(
+        x is y and s == t for (x, s), (y, t) in zip(a.shifts, b.shifts, strict=False)
+    )
+    return a.cell is b.cell and a.layout == b.layout and shifts and a.shape == b.shape
+
+
+@contextmanager
+def apart(scope: Scope) -> Iterator[tuple[list[Expr], dict[Any, Expr]]]:
+    """Effects and writes of the block go to a list and a layer of their own."""
+    before, scope.effects = scope.effects, []
+    scope.layers.append({})
+    scope.depth += 1
+    try:
+        yield scope.effects, scope.layers[-1]
+    finally:
+        scope.depth -= 1
+        scope.layers.pop()
+        scope.effects = before
+
+
+def demand(value: Value, reason: str) -> bool:
+    """The truth of a predicate that must be known: pins its numbers or unrolls its loop, or `Untraceable` with the reason."""
+    try:
+        return bool(value)
+    except TraceError as error:
+        raise Untraceable(reason) from error
+
