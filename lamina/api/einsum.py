@@ -228,8 +228,6 @@ def _path(parts: Sequence[Part], output: Labels, optimize: Any) -> list[tuple[in
     letters = dict(zip(dict.fromkeys(label for _, labels in parts for label in labels), _LETTERS, strict=False))
     if len(parts) < 3 or optimize is False or any(label not in letters for _, labels in parts for label in labels):
         return [everything] if len(parts) > 1 else []
-    if optimize is True or optimize == "greedy":
-        optimize = ("greedy", 2**62)  # NumPy's own limit would give up on pairs where an intermediate result is large
     terms = ["".join(map(letters.__getitem__, labels)) for _, labels in (*parts, (None, output))]
     shapes = [np.broadcast_to(np.zeros(()), value.shape) for value, _ in parts]
     path = np.einsum_path(f"{','.join(terms[:-1])}->{terms[-1]}", *shapes, optimize=optimize)[0][1:]

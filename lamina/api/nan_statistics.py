@@ -1,7 +1,7 @@
 """NumPy's statistics that leave NaN out, with NumPy's names and arguments.
 
-NaN gives way to what changes nothing (0 in a sum, minus infinity in a maximum), and counts are of the other elements. For
-dtypes without NaN each is the plain function.
+NaN gives way to what changes nothing (0 in a sum, minus infinity in a maximum), and counts are of the other elements.
+For dtypes without NaN each is the plain function.
 """
 
 from typing import Any
@@ -61,7 +61,7 @@ def nansum(
 
     >>> import lamina
     >>> lamina.nansum(lamina.asarray([1.0, float("nan"), 2.0]))
-    lamina.Array(3., dtype=float64)
+    lamina.Array(3., shape=(), dtype=float64)
     """
     expect_no_out(out)
     return _nan_total("sum", a, axis, dtype, keepdims, initial, where)
@@ -81,7 +81,7 @@ def nanprod(
 
     >>> import lamina
     >>> lamina.nanprod(lamina.asarray([[3.0, float("nan")], [2.0, 5.0]]), axis=0)
-    lamina.Array([6., 5.], dtype=float64)
+    lamina.Array([6., 5.], shape=(2,), dtype=float64)
     """
     expect_no_out(out)
     return _nan_total("prod", a, axis, dtype, keepdims, initial, where)
@@ -102,7 +102,7 @@ def nanmax(
 
     >>> import lamina
     >>> lamina.nanmax(lamina.asarray([[3.0, float("nan")], [float("nan"), float("nan")]]), axis=1)
-    lamina.Array([ 3., nan], dtype=float64)
+    lamina.Array([ 3., nan], shape=(2,), dtype=float64)
     """
     expect_no_out(out)
     return _nan_extremum("max", a, axis, keepdims, initial, where)
@@ -116,7 +116,7 @@ def nanmin(
 
     >>> import lamina
     >>> lamina.nanmin(lamina.asarray([3.0, float("nan"), 2.0]))
-    lamina.Array(2., dtype=float64)
+    lamina.Array(2., shape=(), dtype=float64)
     """
     expect_no_out(out)
     return _nan_extremum("min", a, axis, keepdims, initial, where)
@@ -145,7 +145,7 @@ def nanargmax(a: Any, axis: Any = None, out: None = None, *, keepdims: bool = Fa
 
     >>> import lamina
     >>> lamina.nanargmax(lamina.asarray([float("nan"), 1.0, 5.0]))
-    lamina.Array(2, dtype=int64)
+    lamina.Array(2, shape=(), dtype=int64)
     """
     expect_no_out(out)
     return _nan_place("argmax", a, axis, keepdims)
@@ -157,7 +157,7 @@ def nanargmin(a: Any, axis: Any = None, out: None = None, *, keepdims: bool = Fa
 
     >>> import lamina
     >>> lamina.nanargmin(lamina.asarray([float("nan"), 1.0, 5.0]))
-    lamina.Array(1, dtype=int64)
+    lamina.Array(1, shape=(), dtype=int64)
     """
     expect_no_out(out)
     return _nan_place("argmin", a, axis, keepdims)
@@ -184,7 +184,7 @@ def nanmean(
 
     >>> import lamina
     >>> lamina.nanmean(lamina.asarray([1.0, float("nan"), 2.0]))
-    lamina.Array(1.5, dtype=float64)
+    lamina.Array(1.5, shape=(), dtype=float64)
     """
     expect_no_out(out)
     x, mask = _without_nan(array_of(a, "a"), 0)
@@ -225,7 +225,7 @@ def nanvar(
 
     >>> import lamina
     >>> lamina.nanvar(lamina.asarray([1.0, float("nan"), 3.0]))
-    lamina.Array(1., dtype=float64)
+    lamina.Array(1., shape=(), dtype=float64)
     """
     expect_no_out(out)
     return _nan_variance(a, axis, dtype, ddof, keepdims, where)
@@ -246,7 +246,7 @@ def nanstd(
 
     >>> import lamina
     >>> lamina.nanstd(lamina.asarray([[1.0, float("nan")], [5.0, 3.0]]), axis=0)
-    lamina.Array([2., 0.], dtype=float64)
+    lamina.Array([2., 0.], shape=(2,), dtype=float64)
     """
     expect_no_out(out)
     return reduction.root(_nan_variance(a, axis, dtype, ddof, keepdims, where))
@@ -264,7 +264,9 @@ def _nan_variance(a: Any, axis: Any, dtype: Any, ddof: Any, keepdims: bool, wher
     distance = emit("where", mask, filled(0, x.dtype, x.shape), distance)
     squares = emit("multiply", distance, emit("conj", distance) if x.dtype.kind == "complex" else distance)
     squares = emit("real", squares) if x.dtype.kind == "complex" else squares
-    summed = total("sum", to_dtype(squares, squares.dtype if dtype is None else inner), axes, keepdims=keepdims, where=where)
+    summed = total(
+        "sum", to_dtype(squares, squares.dtype if dtype is None else inner), axes, keepdims=keepdims, where=where
+    )
     degrees = elementwise("subtract", _numbers(mask, axes, keepdims, where), ddof)
     result = to_dtype(elementwise("divide", summed, degrees), summed.dtype)
     none = elementwise("less_equal", degrees, 0)

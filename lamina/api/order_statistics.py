@@ -6,12 +6,13 @@ from typing import Any
 import numpy as np
 
 from lamina import dtype as dt
+from lamina.api.searching import where
 from lamina.trace import reduction
 from lamina.trace.build import as_value, captured, decayed, emit, permute, reshape, slice_axis, to_dtype
 from lamina.trace.concrete import concrete
 from lamina.trace.elementwise import elementwise
 from lamina.trace.function import function
-from lamina.trace.reduction import array_of, axes_of, expect_no_out, filled, reduced_shape
+from lamina.trace.reduction import array_of, axes_of, expect_no_out, reduced_shape
 from lamina.trace.value import Kind, Value
 
 __all__ = [
@@ -29,29 +30,35 @@ def _sorted_first(x: Value, axes: tuple[int, ...]) -> Value:
     return emit("sort", reshape(permute(x, (*axes, *rest)), (count, *(x.shape[i] for i in rest))), 0)
 
 
+def _either(condition: Any, x: Value, y: Value) -> Value:
+    result: Value = where(condition, x, y)
+    return result
+
+
 def _nan_where_last_is(result: Value, ordered: Value) -> Value:
     """The result, but NaN where there was one: NaN is sorted behind all numbers."""
     if ordered.dtype.kind not in ("float", "complex") or ordered.shape[0] == 0:
         return result
     last = reshape(slice_axis(ordered, 0, ordered.shape[0] - 1, 1), ordered.shape[1:])
-    return elementwise("where", emit("isnan", last), to_dtype(last, result.dtype), result)
+    return _either(emit("isnan", last), to_dtype(last, result.dtype), result)
 
 
 @function
-def median(
-    a: Any, axis: Any = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False
-) -> Value:
+def median(a: Any, axis: Any = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False) -> Value:
     """The middle one of the sorted elements along axes, or the mean of the two in the middle; NaN if any is NaN.
 
-    Float64 for bools and integers, else in the elements' dtype; NaN of no elements. ``overwrite_input`` is taken and nothing
-    is overwritten. Raises `NotImplementedError` for ``out``; for axes as `lamina.mean`.
+    Float64 for bools and integers, else in the elements' dtype; NaN of no elements. ``overwrite_input`` is taken and
+    nothing is overwritten. Raises `NotImplementedError` for ``out``; for axes as `lamina.mean`.
 
     >>> import lamina
     >>> lamina.median(lamina.asarray([[3, 1, 2], [9, 7, 7]]), axis=1)
-    lamina.Array([2., 7.], dtype=float64)
+    lamina.Array([2., 7.], shape=(2,), dtype=float64)
     """
     expect_no_out(out)
-    x = array_of(a, "a")
+    return _median(array_of(a, "a"), axis, keepdims)
+
+
+def _median(x: Value, axis: Any, keepdims: bool) -> Value:
     axes = axes_of(axis, len(x.shape))
     ordered = _sorted_first(x, axes)
     count = ordered.shape[0]
@@ -68,12 +75,12 @@ def nanmedian(
 
     >>> import lamina
     >>> lamina.nanmedian(lamina.asarray([3.0, float("nan"), 1.0]))
-    lamina.Array(2., dtype=float64)
+    lamina.Array(2., shape=(), dtype=float64)
     """
     expect_no_out(out)
     x = array_of(a, "a")
     if x.dtype.kind not in ("float", "complex") or 0 in x.shape:
-        return median(x, axis=axis, keepdims=keepdims)
+        return _median(x, axis, keepdims)
     axes = axes_of(axis, len(x.shape))
     ordered = _sorted_first(x, axes)
     numbers = to_dtype(emit("logical_not", emit("isnan", ordered)), dt.int64)
@@ -84,7 +91,7 @@ def nanmedian(
     both = reduction.mean(emit("concat", (low, high), 0), (0,))
     # the mean of an element with itself may overflow
     one = reshape(elementwise("equal", lower, upper), both.shape)
-    result = elementwise("where", one, reshape(low, both.shape), both)
+    result = _either(one, reshape(low, both.shape), both)
     return decayed(reshape(result, reduced_shape(x.shape, axes, keepdims)))
 
 
@@ -102,14 +109,14 @@ def quantile(
 ) -> Value:
     """What a part ``q`` of the elements along axes lies below, by one of NumPy's methods; NaN if any element is NaN.
 
-    The axes of ``q`` come first in the result. ``q`` must be known while tracing. Raises `ValueError` for a ``q`` outside 0
-    to 1 or an unknown method, `TypeError` for complex elements, `IndexError` where there is none, `NotImplementedError` for
-    ``out`` and ``weights``; for axes as `lamina.mean`. The methods: R. J. Hyndman and Y. Fan, "Sample quantiles in
-    statistical packages", The American Statistician 50(4), 1996.
+    The axes of ``q`` come first in the result. ``q`` must be known while tracing. Raises `ValueError` for a ``q``
+    outside 0 to 1 or an unknown method, `TypeError` for complex elements, `IndexError` where there is none,
+    `NotImplementedError` for ``out`` and ``weights``; for axes as `lamina.mean`. The methods: R. J. Hyndman and Y. Fan,
+    "Sample quantiles in statistical packages", The American Statistician 50(4), 1996.
 
     >>> import lamina
     >>> lamina.quantile(lamina.asarray([1, 2, 3, 4]), [0.25, 0.5])
-    lamina.Array([1.75, 2.5 ], dtype=float64)
+    lamina.Array([1.75, 2.5 ], shape=(2,), dtype=float64)
     """
     expect_no_out(out)
     parts, weak = _known(q)
@@ -132,11 +139,13 @@ def percentile(
 
     >>> import lamina
     >>> lamina.percentile(lamina.asarray([1.0, 2.0, 4.0]), 75, method="higher")
-    lamina.Array(4., dtype=float64)
+    lamina.Array(4., shape=(), dtype=float64)
     """
     expect_no_out(out)
     parts, weak = _known(q)
-    return _quantile(a, np.true_divide(parts, 100), weak, axis, method, keepdims, weights, "q must lie between 0 and 100")
+    return _quantile(
+        a, np.true_divide(parts, 100), weak, axis, method, keepdims, weights, "q must lie between 0 and 100"
+    )
 
 
 def _known(q: Any) -> tuple[np.ndarray, bool]:
@@ -156,7 +165,7 @@ def _between(alpha: float, beta: float) -> Callable[[int, np.ndarray], np.ndarra
 
 
 def _nearest_place(places: np.ndarray, is_previous: np.ndarray) -> np.ndarray:
-    return np.maximum(np.floor(places) + ~is_previous, 0)
+    return np.asarray(np.maximum(np.floor(places) + ~is_previous, 0))
 
 
 def _inverted_cdf(n: int, q: np.ndarray) -> np.ndarray:
@@ -222,9 +231,9 @@ def _interpolated(ordered: Value, q: np.ndarray, weak: bool, method: str) -> Val
     if method in _ELEMENT or (method == "linear" and places.dtype.kind == "i"):
         return _elements(ordered, places)
     below = np.floor(places)
-    above = np.where(places >= count - 1, count - 1, np.where(places < 0, 0, below + 1))
-    # beyond the last element NumPy's place counts from the end, and so does the share; no matter, both elements are one
-    below = np.where(places >= count - 1, -1, np.where(places < 0, 0, below))
+    # at the last element and beyond it NumPy counts from the end: the share is more than 1, of a step from it to itself
+    ends = [places >= count - 1, places < 0]
+    below, above = (np.select(ends, [-1, 0], place) for place in (below, below + 1))
     fraction = places - below
     share = np.asarray(_SHARE[method](fraction, places) if method in _SHARE else fraction, places.dtype)
     low, high = _elements(ordered, below), _elements(ordered, above)
@@ -233,7 +242,7 @@ def _interpolated(ordered: Value, q: np.ndarray, weak: bool, method: str) -> Val
     result = elementwise("add", low, elementwise("multiply", step, lift))
     # from the nearer element, so that the result never leaves the two
     other = elementwise("subtract", high, elementwise("multiply", step, 1 - lift))
-    return elementwise("where", np.asarray(lift >= 0.5), to_dtype(other, result.dtype), result)
+    return _either(lift >= 0.5, to_dtype(other, result.dtype), result)
 
 
 def _elements(ordered: Value, places: np.ndarray) -> Value:

@@ -9,8 +9,11 @@ import operator
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from lamina.api.einsum import diagonal_of
 from lamina.api.statistical import sum
+from lamina.errors import AxisError
 from lamina.trace.build import (
     broadcast_shape,
     broadcast_to,
@@ -50,10 +53,12 @@ def operands(x1: Any, x2: Any) -> tuple[Value, Value]:
 
 
 def matrices(x: Any, name: str = "x") -> Value:
-    """A stack of matrices; ValueError for fewer than two axes."""
+    """A stack of matrices; `numpy.linalg.LinAlgError`, a ValueError, for fewer than two axes."""
     value = array_of(x, name)
     if len(value.shape) < 2:
-        raise ValueError(f"{name} must have at least two axes, those of its matrices, but its shape is {value.shape}")
+        raise np.linalg.LinAlgError(
+            f"{name} must have at least two axes, those of its matrices, but its shape is {value.shape}"
+        )
     return value
 
 
@@ -140,7 +145,7 @@ def tensordot(x1: Any, x2: Any, /, *, axes: int | tuple[Any, Any] = 2) -> Any:
     else:
         count = operator.index(axes)
         if not 0 <= count <= min(len(x.shape), len(y.shape)):
-            raise ValueError(f"axes is {count}, but the operands have shapes {x.shape} and {y.shape}")
+            raise AxisError(f"axes is {count}, but the operands have shapes {x.shape} and {y.shape}")
         first, second = list(range(-count, 0)), list(range(count))
     x_axes, y_axes = [axis_of(a, len(x.shape)) for a in first], [axis_of(a, len(y.shape)) for a in second]
     for axes_of, name in ((x_axes, "x1"), (y_axes, "x2")):

@@ -1,15 +1,14 @@
 """Statistical functions: sums and products, extremes, means and variances, and running totals, as NumPy computes them.
 
-The dtypes in which sums are taken and the order of the steps are NumPy's own, so results are NumPy's bit for bit where an op
-is. What needs an order (medians, quantiles) and what leaves NaN out have modules of their own.
+The dtypes in which sums are taken and the order of the steps are NumPy's own, so results are NumPy's bit for bit where
+an op is. What needs an order (medians, quantiles) and what leaves NaN out have modules of their own.
 """
 
 from typing import Any
 
 from lamina import dtype as dt
-from lamina.api import nan_statistics, order_statistics
-from lamina.api.nan_statistics import *
-from lamina.api.order_statistics import *
+from lamina.api.nan_statistics import nanargmax, nanargmin, nanmax, nanmean, nanmin, nanprod, nanstd, nansum, nanvar
+from lamina.api.order_statistics import median, nanmedian, percentile, quantile
 from lamina.dtype import DType
 from lamina.trace import reduction
 from lamina.trace.build import broadcast_to, decayed, emit, perform_check, permute, reshape, to_dtype
@@ -35,15 +34,26 @@ __all__ = [
     "cumulative_sum",
     "max",
     "mean",
+    "median",
     "min",
+    "nanargmax",
+    "nanargmin",
+    "nanmax",
+    "nanmean",
+    "nanmedian",
+    "nanmin",
+    "nanprod",
+    "nanstd",
+    "nansum",
+    "nanvar",
+    "percentile",
     "prod",
     "ptp",
+    "quantile",
     "std",
     "sum",
     "var",
 ]
-__all__ += nan_statistics.__all__
-__all__ += order_statistics.__all__
 
 
 def _in_dtype(x: Value, dtype: Any) -> Value:
@@ -72,21 +82,22 @@ def sum(
 ) -> Value:
     """The sum of the elements along axes; 0 of none. Integers wrap.
 
-    Parameters
-    ----------
-    axis : an integer, a tuple of integers, or None for all axes.
-    dtype : in which to sum, and of the result; by default int64 for bool and signed integers, uint64 for unsigned ones,
-        else x's.
-    keepdims : whether the axes stay, with extent 1.
-    initial : a number to begin with.
-    where : bools that broadcast to x's shape: the elements to take.
+    Args:
+        x: the elements.
+        axis: an integer, a tuple of integers, or None for all axes. A scalar has no axis, and axis 0 of it is none.
+        dtype: in which to sum, and of the result; by default int64 for bool and signed integers, uint64 for unsigned
+            ones, else x's.
+        keepdims: whether the axes stay, with extent 1.
+        out: NumPy's argument, which is refused.
+        initial: a number to begin with.
+        where: bools that broadcast to x's shape: the elements to take.
 
-    Raises `TypeError` for an axis that is no integer, `lamina.errors.AxisError` for one that x hasn't, `ValueError` for one
-    given twice and for a ``where`` of another shape, `NotImplementedError` for NumPy's ``out``.
+    Raises `TypeError` for an axis that is no integer, `lamina.errors.AxisError` for one that x hasn't, `ValueError` for
+    one given twice and for a ``where`` of another shape, `NotImplementedError` for NumPy's ``out``.
 
     >>> import lamina
     >>> lamina.sum(lamina.asarray([[1, 2], [3, 4]]), axis=0)
-    lamina.Array([4, 6], dtype=int64)
+    lamina.Array([4, 6], shape=(2,), dtype=int64)
     """
     expect_no_out(out)
     x = array_of(x)
@@ -112,7 +123,7 @@ def prod(
 
     >>> import lamina
     >>> lamina.prod(lamina.asarray([2, 3, 4], dtype=lamina.int8))
-    lamina.Array(24, dtype=int64)
+    lamina.Array(24, shape=(), dtype=int64)
     """
     expect_no_out(out)
     x = array_of(x)
@@ -139,7 +150,7 @@ def max(
 
     >>> import lamina
     >>> lamina.max(lamina.asarray([[3.0, float("nan")], [1.0, 5.0]]), axis=0)
-    lamina.Array([ 3., nan], dtype=float64)
+    lamina.Array([ 3., nan], shape=(2,), dtype=float64)
     """
     expect_no_out(out)
     x = array_of(x)
@@ -165,7 +176,7 @@ def min(
     >>> import lamina
     >>> lamina.min(lamina.asarray([[3, 2], [1, 5]]), axis=1, keepdims=True)
     lamina.Array([[2],
-                  [1]], dtype=int64)
+                  [1]], shape=(2, 1), dtype=int64)
     """
     expect_no_out(out)
     x = array_of(x)
@@ -181,7 +192,7 @@ def ptp(a: Any, axis: Any = None, out: None = None, keepdims: bool = False) -> V
 
     >>> import lamina
     >>> lamina.ptp(lamina.asarray([[3, 2], [1, 5]]), axis=1)
-    lamina.Array([1, 4], dtype=int64)
+    lamina.Array([1, 4], shape=(2,), dtype=int64)
     """
     expect_no_out(out)
     x = array_of(a, "a")
@@ -204,7 +215,7 @@ def mean(
 
     >>> import lamina
     >>> lamina.mean(lamina.asarray([[1, 2], [3, 5]]), axis=1)
-    lamina.Array([1.5, 4. ], dtype=float64)
+    lamina.Array([1.5, 4. ], shape=(2,), dtype=float64)
     """
     expect_no_out(out)
     x = array_of(x)
@@ -225,14 +236,14 @@ def var(
 ) -> Value:
     """The variance along axes: the squared distances from the mean, summed, by the count less ``correction``.
 
-    Real for a complex x. Sums are taken in ``dtype``, which the result has; by default float64 for bool and integers, else
-    x's dtype. A count that the correction makes 0 gives NaN or infinity. The other arguments and the errors are those of
-    `lamina.mean`.
+    Real for a complex x. Sums are taken in ``dtype``, which the result has; by default float64 for bool and integers,
+    else x's dtype. A count that the correction makes 0 gives NaN or infinity. The other arguments and the errors are
+    those of `lamina.mean`.
 
     >>> import lamina
     >>> x = lamina.asarray([1.0, 2.0, 4.0, 5.0])
     >>> lamina.var(x), lamina.var(x, correction=2)
-    (lamina.Array(2.5, dtype=float64), lamina.Array(5., dtype=float64))
+    (lamina.Array(2.5, shape=(), dtype=float64), lamina.Array(5., shape=(), dtype=float64))
     """
     expect_no_out(out)
     x = array_of(x)
@@ -256,7 +267,7 @@ def std(
 
     >>> import lamina
     >>> lamina.std(lamina.asarray([[1.0, 3.0], [0.0, 8.0]]), axis=1)
-    lamina.Array([1., 4.], dtype=float64)
+    lamina.Array([1., 4.], shape=(2,), dtype=float64)
     """
     expect_no_out(out)
     x = array_of(x)
@@ -268,22 +279,22 @@ def std(
 def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: bool = False) -> Any:
     """The mean along axes with a weight for each element; with ``returned`` the sum of the weights too.
 
-    The weights have the shape of ``a``, or the extents of the axes in the order in which ``axis`` names them. Both results
-    are in the dtype in which elements and weights meet, and at least in float64 where the elements are bools or integers.
-    Without weights it is the mean, and the sum is the count.
+    The weights have the shape of ``a``, or the extents of the axes in the order in which ``axis`` names them. Both
+    results are in the dtype in which elements and weights meet, and at least in float64 where the elements are bools or
+    integers. Without weights it is the mean, and the sum is the count.
 
     Raises `TypeError` for weights of another shape without an axis, `ValueError` for weights that don't fit the axes,
     `ZeroDivisionError`, when it is run, where the weights sum to 0; else as `lamina.mean`.
 
     >>> import lamina
     >>> lamina.average(lamina.asarray([1.0, 2.0, 5.0]), weights=[1, 0, 1])
-    lamina.Array(3., dtype=float64)
+    lamina.Array(3., shape=(), dtype=float64)
     """
     x = array_of(a, "a")
     axes = axes_of(axis, len(x.shape))
     if weights is None:
         result = reduction.mean(x, axes, keepdims=keepdims)
-        return (result, filled(count_along(x.shape, axes), result.dtype, result.shape)) if returned else result
+        return (result, decayed(filled(count_along(x.shape, axes), result.dtype, result.shape))) if returned else result
     weight = _weights(array_of(weights, "weights"), x, axis)
     dtype = dt.promote(x.dtype, weight.dtype, *(() if x.dtype.kind in ("float", "complex") else (dt.float64,)))
     weight = to_dtype(weight, dtype)
@@ -321,12 +332,12 @@ def cumulative_sum(
     """The sums of the elements up to each along an axis; with ``include_initial`` the 0 before them too.
 
     Dtypes are those of `lamina.sum`. The axis may be left out where there is one only; a scalar counts as one element.
-    Raises `ValueError` without an axis where there are several, `lamina.errors.AxisError` for one that x hasn't, `TypeError`
-    for what is no integer, `NotImplementedError` for NumPy's ``out``.
+    Raises `ValueError` without an axis where there are several, `lamina.errors.AxisError` for one that x hasn't,
+    `TypeError` for what is no integer, `NotImplementedError` for NumPy's ``out``.
 
     >>> import lamina
     >>> lamina.cumulative_sum(lamina.asarray([1, 2, 3]), include_initial=True)
-    lamina.Array([0, 1, 3, 6], dtype=int64)
+    lamina.Array([0, 1, 3, 6], shape=(4,), dtype=int64)
     """
     expect_no_out(out)
     return _cumulative("sum", array_of(x), axis, dtype, include_initial)
@@ -343,7 +354,7 @@ def cumulative_prod(
     >>> import lamina
     >>> lamina.cumulative_prod(lamina.asarray([[1, 2], [3, 4]]), axis=0)
     lamina.Array([[1, 2],
-                  [3, 8]], dtype=int64)
+                  [3, 8]], shape=(2, 2), dtype=int64)
     """
     expect_no_out(out)
     return _cumulative("prod", array_of(x), axis, dtype, include_initial)

@@ -9,8 +9,8 @@ from lamina.trace.value import Value
 def concrete(value: Value, result: str, instead: str) -> np.ndarray:
     """The elements of a value that isn't traced: an array or a number that is there already.
 
-    Raises `DataDependentShapeError` for a traced one, which says whose shape depends on the elements (``result``) and what
-    to write ``instead``.
+    Raises `DataDependentShapeError` for a traced one, which says whose shape depends on the elements (``result``) and
+    what to write ``instead``.
     """
     if value.is_traced:
         source = f" (made at {value.expr.source})" if value.expr.source else ""

@@ -1,8 +1,8 @@
 """Reductions on anything NumPy takes: which axes, over which elements, from which start, and of which kind.
 
-The reducing functions of `lamina.api` differ in little more than the op. What they share is NumPy's: an axis is an integer,
-a tuple or None; ``where`` leaves elements out and ``initial`` comes before the first one; without ``keepdims`` the axes
-go, and a result of no axis is a scalar.
+The reducing functions of `lamina.api` differ in little more than the op. What they share is NumPy's: an axis is an
+integer, a tuple or None; ``where`` leaves elements out and ``initial`` comes before the first one; without ``keepdims``
+the axes go, and a result of no axis is a scalar.
 """
 
 import math
@@ -14,7 +14,17 @@ import numpy as np
 from lamina import dtype as dt
 from lamina.dtype import DType
 from lamina.errors import AxisError
-from lamina.trace.build import as_value, broadcast_shape, broadcast_to, constant, decayed, emit, reshape, to_dtype
+from lamina.trace.build import (
+    as_value,
+    broadcast_shape,
+    broadcast_to,
+    constant,
+    decayed,
+    emit,
+    reshape,
+    to_dtype,
+    with_kind,
+)
 from lamina.trace.elementwise import elementwise
 from lamina.trace.value import Kind, Value
 
@@ -30,7 +40,7 @@ _OF_BOOLS = {"sum": "any", "prod": "all"}
 def array_of(thing: Any, what: str = "x") -> Value:
     """Anything NumPy takes for an array as a value, which is an array or a scalar: a Python number is weak no more."""
     value = as_value(thing, what)
-    return Value(value.expr, value.scope, Kind.ARRAY) if value.kind is Kind.NUMBER else value
+    return with_kind(value, Kind.ARRAY) if value.kind is Kind.NUMBER else value
 
 
 def filled(number: Any, dtype: DType, shape: Shape) -> Value:
@@ -92,7 +102,7 @@ def count_along(shape: Shape, axes: Shape) -> int:
 
 
 def mask_of(where: Any, shape: Shape) -> Value | None:
-    """NumPy's argument ``where`` as bools of the shape; None for True. Raises `ValueError` where it doesn't broadcast."""
+    """NumPy's argument ``where`` as bools of the shape; None for True. `ValueError` where it doesn't fit."""
     if where is True:
         return None
     mask = to_dtype(array_of(where, "where"), dt.bool)
@@ -107,8 +117,8 @@ def _start(initial: Any, dtype: DType) -> Value:
         raise ValueError(f"initial must be one number, but it has shape {value.shape}")
     if value.dtype.kind == "complex" and dtype.kind != "complex":
         raise TypeError(f"initial is {value.dtype}, but the result is {dtype}, which has no imaginary part")
-    started = to_dtype(value, dtype)
-    return Value(started.expr, started.scope, Kind.SCALAR)
+    # of bools, any number will do
+    return with_kind(to_dtype(with_kind(value, Kind.SCALAR) if dtype == dt.bool else value, dtype), Kind.SCALAR)
 
 
 # Reductions
@@ -132,7 +142,9 @@ def total(op: str, x: Value, axes: Shape, *, keepdims: bool = False, initial: An
     return elementwise(step, _start(initial, x.dtype), result)
 
 
-def extremum(op: str, x: Value, axes: Shape, *, keepdims: bool = False, initial: Any = None, where: Any = True) -> Value:
+def extremum(
+    op: str, x: Value, axes: Shape, *, keepdims: bool = False, initial: Any = None, where: Any = True
+) -> Value:
     """A reduction that has no value for no elements, "max" or "min", unless it has a start."""
     mask = mask_of(where, x.shape)
     if initial is None:
@@ -174,11 +186,9 @@ def mean(x: Value, axes: Shape, dtype: DType | None = None, *, keepdims: bool = 
     dtype = dtype or (dt.float32 if half else _inexact(x.dtype))
     count = counted(x.shape, axes, keepdims, where)
     summed = total("sum", to_dtype(x, dtype), axes, keepdims=keepdims, where=where)
-    result = elementwise("divide", summed, count)
-    if not half:
-        return to_dtype(result, dtype)
-    # NumPy rounds an array of means twice, to float32 and on, and one mean once
-    return to_dtype(to_dtype(result, dtype) if result.shape else result, x.dtype)
+    if half and not summed.shape:
+        return to_dtype(elementwise("divide", summed, count), x.dtype)  # NumPy rounds one mean once, an array twice
+    return to_dtype(_by_count(summed, count), x.dtype if half else dtype)
 
 
 def variance(
@@ -189,7 +199,7 @@ def variance(
         dtype = dt.float64
     inner = dtype or x.dtype
     summed = total("sum", to_dtype(x, inner), axes, keepdims=True, where=where)
-    center = to_dtype(elementwise("divide", summed, counted(x.shape, axes, True, where)), inner)
+    center = _by_count(summed, counted(x.shape, axes, True, where))
     distance = elementwise("subtract", x, center)
     if distance.dtype.kind == "complex" and x.dtype.kind in ("complex", "bool"):
         real, imag = emit("square", emit("real", distance)), emit("square", emit("imag", distance))
@@ -197,8 +207,7 @@ def variance(
     else:
         squares = elementwise("square", distance)
     summed = total("sum", to_dtype(squares, dtype or squares.dtype), axes, keepdims=keepdims, where=where)
-    degrees = less_correction(counted(x.shape, axes, keepdims, where), correction)
-    return to_dtype(elementwise("divide", summed, degrees), summed.dtype)
+    return _by_count(summed, less_correction(counted(x.shape, axes, keepdims, where), correction))
 
 
 def root(x: Value) -> Value:
@@ -212,6 +221,17 @@ def _inexact(dtype: DType) -> DType:
     return dtype if dtype.kind in ("float", "complex") else dt.float64
 
 
+def _by_count(x: Value, count: Any) -> Value:
+    """The quotient in x's dtype. NumPy divides in float64 and rounds, as the count is an int64.
+
+    A float of half the bits gets the same bits from its own division if it holds the count: the quotient in float64 is
+    never so near to the middle of two narrower floats that it would round another way.
+    """
+    if not isinstance(count, Value) and x.dtype.kind == "float" and float(x.dtype.numpy.type(count)) == count:
+        return elementwise("divide", x, float(count))
+    return to_dtype(elementwise("divide", x, count), x.dtype)
+
+
 def counted(shape: Shape, axes: Shape, keepdims: bool, where: Any) -> Any:
     """How many elements meet: one integer, or one for each result where a mask leaves some out."""
     mask = mask_of(where, shape)
@@ -222,6 +242,6 @@ def counted(shape: Shape, axes: Shape, keepdims: bool, where: Any) -> Any:
 
 def less_correction(count: Any, correction: Any) -> Any:
     """The count less the correction, and no less than 0."""
-    if isinstance(count, Value) or isinstance(correction, Value):
-        return elementwise("maximum", elementwise("subtract", count, correction), 0)
-    return np.maximum(count - correction, 0)
+    if not isinstance(count, Value) and isinstance(correction, (int, float, np.number)):
+        return np.maximum(count - correction, 0)
+    return elementwise("maximum", elementwise("subtract", count, correction), 0)
