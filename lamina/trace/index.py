@@ -1,0 +1,264 @@
+"""NumPy's index language: what ``x[key]`` means, as movements where it is a view and as one gather where it isn't.
+
+`parse` reads a key into one item for each thing in it, with every axis named; `select` builds the result. Integers that
+are known, slices and new axes are at most one `Slice` and one `Reshape`. Traced integers and index arrays are gathered:
+the axes they index come first, the result's axes go where NumPy puts them.
+"""
+
+import operator
+from collections.abc import Sequence
+from enum import Enum
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lamina.array import Array, asarray
+from lamina.layout import move
+from lamina.trace.build import apply_move, as_value, broadcast_to, captured, constant, emit, permute, reshape, with_kind
+from lamina.trace.concrete import concrete
+from lamina.trace.value import Kind, Value
+
+Shape = tuple[int, ...]
+
+_NO_INDEX = (
+    "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean arrays are valid "
+    "indices"
+)
+
+
+class What(Enum):
+    """What an item of a key does."""
+
+    PICK = "one known element of an axis, which goes"
+    SLICE = "some elements of an axis, evenly spaced"
+    NEW = "a new axis of extent 1"
+    GATHER = "elements of an axis by an array of integers, or by a traced integer"
+    NOTHING = "an ellipsis for no axis: it still stands between index arrays"
+    REPEAT = "a bool for the whole: an axis of extent 1 or 0"
+
+
+class Item(NamedTuple):
+    """One thing in a key: the axis that it is about, and which of its elements."""
+
+    what: What
+    axis: int = -1
+    range: move.Range = move.Range(0, 0, 1)
+    index: Any = None
+
+
+class Key(NamedTuple):
+    """A key that was read for one shape.
+
+    ``items`` are in the key's order and name each axis once; ``is_advanced`` is NumPy's word for a key with an array or
+    a bool in it, whose result is always a copy; ``has_ellipsis`` decides whether a result of no axis is an array.
+    """
+
+    items: tuple[Item, ...]
+    is_advanced: bool
+    has_ellipsis: bool
+
+    @property
+    def is_basic(self) -> bool:
+        """Whether the result is a view at a place that is known."""
+        return not any(item.what in (What.GATHER, What.REPEAT) for item in self.items)
+
+
+def parse(key: Any, shape: Shape) -> Key:
+    """A key as NumPy reads it for an array of this shape.
+
+    Raises IndexError, in NumPy's words, for too many indices, for an integer outside its axis, for a mask of another
+    shape and for what is no index; `lamina.errors.DataDependentShapeError` for a traced mask.
+    """
+    things = key if isinstance(key, tuple) else (key,)
+    entries = [_entry(thing) for thing in things]
+    if sum(entry is Ellipsis for entry in entries) > 1:
+        raise IndexError("an index can only have a single ellipsis ('...')")
+    consumed = sum(_consumes(entry) for entry in entries)
+    if consumed > len(shape):
+        raise IndexError(f"too many indices for array: array is {len(shape)}-dimensional, but {consumed} were indexed")
+    has_ellipsis = any(entry is Ellipsis for entry in entries)
+    items: list[Item] = []
+    axis = 0
+    for entry in entries if has_ellipsis else [*entries, Ellipsis]:
+        if entry is Ellipsis:
+            stop = axis + len(shape) - consumed
+            if stop == axis:
+                items.append(Item(What.NOTHING))
+            items.extend(Item(What.SLICE, each, move.Range(0, shape[each])) for each in range(axis, stop))
+            axis = stop
+        elif isinstance(entry, np.ndarray) and entry.ndim:
+            items.extend(_of_mask(entry, axis, shape))
+            axis += entry.ndim
+        else:
+            items.append(_item(entry, axis, shape))
+            axis += _consumes(entry)
+    is_advanced = any(
+        item.what is What.REPEAT or (item.what is What.GATHER and item.index.shape != ()) for item in items
+    )
+    return Key(tuple(items), is_advanced, has_ellipsis)
+
+
+def _entry(thing: Any) -> Any:
+    """A thing of a key as None, Ellipsis, a slice, an int, a value of integers, or a NumPy array of bools."""
+    if thing is None or thing is Ellipsis or isinstance(thing, slice):
+        return thing
+    if isinstance(thing, (bool, np.bool_)):
+        return np.asarray(thing)
+    if isinstance(thing, (int, np.integer)):
+        return _within_64_bits(int(thing))
+    if isinstance(thing, (Value, Array, np.ndarray)):
+        value = as_value(thing)
+    elif isinstance(thing, (str, bytes, float, complex, np.inexact)):
+        raise IndexError(_NO_INDEX)
+    elif hasattr(thing, "__index__"):
+        return _within_64_bits(operator.index(thing))
+    else:
+        value = _of_sequence(thing)
+    if value.dtype.kind == "bool":
+        return concrete(value, "x[mask]", "np.where(mask, x, other), or the argument `where` of a reduction")
+    if value.dtype.kind not in ("signed", "unsigned"):
+        raise IndexError("arrays used as indices must be of integer (or boolean) type")
+    is_known = value.expr.op == "constant" and value.shape == ()
+    return value.expr.args[0] if is_known else value
+
+
+def _within_64_bits(number: int) -> int:
+    if not -(2**63) <= number < 2**63:
+        raise IndexError(_NO_INDEX)
+    return number
+
+
+def _of_sequence(thing: Any) -> Value:
+    try:
+        value = as_value(thing)
+    except TypeError as error:
+        raise IndexError(_NO_INDEX) from error
+    if value.dtype.kind not in ("bool", "signed", "unsigned"):
+        if 0 not in value.shape:
+            raise IndexError(_NO_INDEX)
+        return captured(asarray(np.empty(value.shape, np.int64)))  # of [] NumPy can't know that it means integers
+    return value
+
+
+def _consumes(entry: Any) -> int:
+    """How many axes an entry of a key is about."""
+    if entry is None or entry is Ellipsis:
+        return 0
+    return entry.ndim if isinstance(entry, np.ndarray) else 1
+
+
+def _of_mask(mask: np.ndarray, axis: int, shape: Shape) -> Sequence[Item]:
+    for i, extent in enumerate(mask.shape):
+        if extent != shape[axis + i]:
+            raise IndexError(
+                f"boolean index did not match indexed array along axis {axis + i}; size of axis is {shape[axis + i]} "
+                f"but size of corresponding boolean axis is {extent}"
+            )
+    places = mask.nonzero()
+    return [Item(What.GATHER, axis + i, index=captured(asarray(place))) for i, place in enumerate(places)]
+
+
+def _item(entry: Any, axis: int, shape: Shape) -> Item:
+    if entry is None:
+        return Item(What.NEW)
+    if isinstance(entry, np.ndarray):  # one bool: an axis of extent 1 or 0
+        return Item(What.REPEAT, index=bool(entry))
+    extent = shape[axis]
+    if isinstance(entry, slice):
+        steps = range(*entry.indices(extent))
+        if not steps:
+            return Item(What.SLICE, axis, move.Range(0, 0))
+        return Item(What.SLICE, axis, move.Range(steps[0], len(steps), steps.step if len(steps) > 1 else 1))
+    if isinstance(entry, int):
+        if not -extent <= entry < extent:
+            raise IndexError(f"index {entry} is out of bounds for axis {axis} with size {extent}")
+        return Item(What.PICK, axis, move.Range(entry % extent, 1))
+    return Item(What.GATHER, axis, index=entry)
+
+
+def select(x: Value, key: Key) -> Value:
+    """``x[key]``: a view where NumPy gives one, of the kind that NumPy gives."""
+    picked = _picked(x, key)
+    gathered = [item for item in key.items if item.what in (What.GATHER, What.REPEAT)]
+    if gathered:
+        picked = _gathered(picked, key, gathered)
+    result = reshape(picked, _result_shape(key, picked.shape))
+    is_scalar = not result.shape and not key.has_ellipsis
+    return with_kind(result, Kind.SCALAR if is_scalar else Kind.ARRAY)
+
+
+def _picked(x: Value, key: Key) -> Value:
+    """The elements that slices and known integers name, without the axes of the latter."""
+    about = {item.axis: item for item in key.items if item.axis >= 0}
+    ranges = [
+        move.Range(0, extent) if about[axis].what is What.GATHER else about[axis].range
+        for axis, extent in enumerate(x.shape)
+    ]
+    if ranges != [move.Range(0, extent) for extent in x.shape]:
+        x = apply_move(x, move.Slice(ranges))
+    return reshape(x, tuple(extent for axis, extent in enumerate(x.shape) if about[axis].what is not What.PICK))
+
+
+def _gathered(x: Value, key: Key, gathered: Sequence[Item]) -> Value:
+    """The elements that index arrays name, with their axes where NumPy puts them; without new axes."""
+    kept = [item for item in key.items if item.what in (What.SLICE, What.GATHER)]
+    indexed = [place for place, item in enumerate(kept) if item.what is What.GATHER]
+    rest = [place for place, item in enumerate(kept) if item.what is What.SLICE]
+    shapes = [(int(item.index),) if item.what is What.REPEAT else item.index.shape for item in gathered]
+    shape = _index_shape(shapes)
+    x = permute(x, (*indexed, *rest))
+    if indexed:
+        indices = tuple(broadcast_to(item.index, shape) for item in gathered if item.what is What.GATHER)
+        x = emit("gather", x, indices)
+    else:  # bools alone
+        whole = reshape(x, (1, *x.shape))
+        x = emit("copy", whole) if 0 not in shape else broadcast_to(constant(0, x.dtype), (0, *x.shape))
+    before = _axes_before(key)
+    rank = len(shape)
+    front = tuple(range(rank, rank + before))
+    return permute(x, (*front, *range(rank), *range(rank + before, x.ndim)))
+
+
+def _index_shape(shapes: Sequence[Shape]) -> Shape:
+    try:
+        return np.broadcast_shapes(*shapes)
+    except ValueError:
+        shown = " ".join(str(shape) for shape in shapes)
+        raise IndexError(
+            f"shape mismatch: indexing arrays could not be broadcast together with shapes {shown}"
+        ) from None
+
+
+def _axes_before(key: Key) -> int:
+    """How many sliced axes come before those of the index arrays."""
+    return sum(item.what is What.SLICE for item in key.items[: _place(key)])
+
+
+def _place(key: Key) -> int:
+    """Which item the axes of the index arrays take the place of: their first if they stand together, else the first."""
+    # a known integer beside arrays is an index array of one element, and counts
+    counted = {What.GATHER, What.REPEAT, What.PICK} if key.is_advanced else {What.GATHER}
+    places = [place for place, item in enumerate(key.items) if item.what in counted]
+    is_together = places[-1] - places[0] == len(places) - 1
+    return places[0] if is_together else 0
+
+
+def _result_shape(key: Key, shape: Shape) -> Shape:
+    """The shape with the key's new axes, of a shape without them."""
+    if all(item.what is not What.NEW for item in key.items):
+        return shape
+    slices = sum(item.what is What.SLICE for item in key.items)
+    of_arrays = len(shape) - slices
+    place = _place(key) if any(item.what in (What.GATHER, What.REPEAT) for item in key.items) else -1
+    result: list[int] = []
+    axis = 0
+    for i, item in enumerate(key.items):
+        if i == place:
+            result.extend(shape[axis : axis + of_arrays])
+            axis += of_arrays
+        if item.what is What.NEW:
+            result.append(1)
+        elif item.what is What.SLICE:
+            result.append(shape[axis])
+            axis += 1
+    return tuple(result)
