@@ -5,7 +5,6 @@ takes memory until somebody asks for the elements. Shapes are checked by `lamina
 ValueError for a negative extent, for more than 32 axes and for more than 2**53 elements.
 """
 
-import contextlib
 import math
 import operator
 from collections.abc import Sequence
@@ -36,6 +35,7 @@ from lamina.trace.build import (
 from lamina.trace.elementwise import elementwise
 from lamina.trace.function import function
 from lamina.trace.reduction import axis_of
+from lamina.trace.shapes import shape_of
 from lamina.trace.value import Kind, Value
 
 __all__ = [
@@ -62,14 +62,6 @@ __all__ = [
 ]
 
 Shape = SupportsIndex | Sequence[SupportsIndex]
-
-
-def extents(shape: Shape) -> tuple[int, ...]:
-    """A shape, or one extent, as a tuple of ints that is a layout's shape."""
-    if not isinstance(shape, (list, tuple)):
-        with contextlib.suppress(TypeError):
-            shape = (operator.index(shape),)  # type: ignore[arg-type]  # what is no integer raises
-    return Layout.contiguous(shape if type(shape) is tuple else tuple(shape)).shape  # type: ignore[arg-type]
 
 
 def _expect_cpu(device: str | None) -> None:
@@ -141,13 +133,13 @@ def full(shape: Shape, fill_value: Any, *, dtype: object = None, device: Literal
     _expect_cpu(device)
     value = as_value(fill_value, "fill_value")
     value = to_dtype(with_kind(value, Kind.SCALAR), _dtype_or(dtype, value.dtype))  # NumPy wraps what doesn't fit
-    return with_kind(broadcast_to(value, extents(shape)), Kind.ARRAY)
+    return with_kind(broadcast_to(value, shape_of(shape)), Kind.ARRAY)
 
 
 def _filled(name: str, number: int, what: str) -> Any:
     def create(shape: Shape, *, dtype: object = None, device: Literal["cpu"] | None = None) -> Any:
         _expect_cpu(device)
-        return with_kind(broadcast_to(constant(number, _dtype_or(dtype, dt.float64)), extents(shape)), Kind.ARRAY)
+        return with_kind(broadcast_to(constant(number, _dtype_or(dtype, dt.float64)), shape_of(shape)), Kind.ARRAY)
 
     create.__name__ = create.__qualname__ = name
     create.__doc__ = f"""An array of this shape, {what}; float64 unless ``dtype`` says otherwise.
@@ -165,7 +157,7 @@ def _filled_like(name: str, number: int, what: str) -> Any:
         _expect_cpu(device)
         like = as_value(x)
         value = constant(number, _dtype_or(dtype, like.dtype))
-        return with_kind(broadcast_to(value, like.shape if shape is None else extents(shape)), Kind.ARRAY)
+        return with_kind(broadcast_to(value, like.shape if shape is None else shape_of(shape)), Kind.ARRAY)
 
     create.__name__ = create.__qualname__ = name
     create.__doc__ = f"""An array of the dtype and shape of ``x``, unless they are given, {what}.
@@ -428,7 +420,7 @@ def eye(
                   [0, 0, 1]], shape=(2, 3), dtype=int64)
     """
     _expect_cpu(device)
-    rows, cols = extents((n_rows, n_rows if n_cols is None else n_cols))
+    rows, cols = shape_of((n_rows, n_rows if n_cols is None else n_cols))
     row, col = _places(rows, cols)
     number = k if type(k) is Value else operator.index(k)
     on_diagonal = elementwise("equal", elementwise("subtract", col, row), _diagonal_number(number, rows, cols))
@@ -454,7 +446,7 @@ def tri(N: SupportsIndex, M: SupportsIndex | None = None, k: float = 0, dtype: o
     lamina.Array([[1., 0., 0.],
                   [1., 1., 0.]], shape=(2, 3), dtype=float64)
     """
-    rows, cols = extents((N, N if M is None else M))
+    rows, cols = shape_of((N, N if M is None else M))
     return to_dtype(_is_below(k, rows, cols), _dtype_or(dtype, dt.float64))
 
 
@@ -512,7 +504,7 @@ def meshgrid(*arrays: Any, indexing: Literal["xy", "ij"] = "xy", sparse: bool = 
     places = list(range(len(values)))
     if indexing == "xy" and len(values) > 1:
         places[:2] = 1, 0
-    grid = extents([sizes[place] for place in places])
+    grid = shape_of([sizes[place] for place in places])
     results = []
     for value, size, place in zip(values, sizes, places, strict=True):
         shape = tuple(size if axis == place else 1 for axis in range(len(values)))
@@ -530,7 +522,7 @@ def indices(dimensions: Sequence[SupportsIndex], dtype: object = None, sparse: b
     >>> indices((2, 2)).tolist()
     [[[0, 0], [1, 1]], [[0, 1], [0, 1]]]
     """
-    grid = extents(tuple(dimensions))
+    grid = shape_of(tuple(dimensions))
     wanted = _dtype_or(dtype, dt.int64)
     along = [
         reshape(
