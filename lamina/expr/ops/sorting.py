@@ -22,7 +22,8 @@ def _argsort(x: np.ndarray, axis: int, descending: bool) -> np.ndarray:
         return np.argsort(x, axis=axis, kind="stable")
     # equal elements keep their order: sort the axis backwards, then turn the places and the result around
     backwards = np.argsort(np.flip(x, axis), axis=axis, kind="stable")
-    return x.shape[axis] - 1 - np.flip(backwards, axis)
+    places: np.ndarray = x.shape[axis] - 1 - np.flip(backwards, axis)
+    return places
 
 
 def _searchsorted_shape(x: Any, values: Any, side: str) -> Shape:
