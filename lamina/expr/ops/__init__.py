@@ -7,7 +7,7 @@ one name, fail at import.
 from typing import Any
 
 from lamina.expr.node import CROSSINGS, Expr, Source
-from lamina.expr.ops import contraction, elementwise, indexing, reduction, sorting
+from lamina.expr.ops import contraction, elementwise, factorization, indexing, reduction, sorting
 from lamina.expr.ops.row import Fact, Family, Op
 from lamina.expr.syntax import SYNTAX
 from lamina.layout import Layout
@@ -15,7 +15,7 @@ from lamina.layout import Layout
 __all__ = ["OPS", "Fact", "Family", "Op", "build", "infer"]
 
 OPS: dict[str, Op] = {}
-for _chapter in (elementwise, reduction, indexing, sorting, contraction):
+for _chapter in (elementwise, reduction, indexing, sorting, contraction, factorization):
     for _row in _chapter.ROWS:
         if _row.name in OPS or _row.name in CROSSINGS or not _row.doc:
             raise RuntimeError(f"the op table has two rows named {_row.name!r}, or one without a doc line")
@@ -32,8 +32,10 @@ def infer(op: str, args: tuple[Any, ...]) -> tuple[Any, Any]:
     row = OPS.get(op)
     if row is None:
         raise ValueError(f"no op is named {op!r}; the ops are {', '.join(sorted((*OPS, *SYNTAX)))}")
-    dtype, shape = row.dtype(*args), row.shape(*args)
-    if not Layout.fits(shape):
+    dtype: Any = row.dtype(*args)
+    shape = row.shape(*args)
+    shapes = shape if isinstance(dtype, tuple) else (shape,)
+    if not all(map(Layout.fits, shapes)):
         raise ValueError(f"{op}: the result's shape {shape} is beyond the limits of a layout (32 axes, 2**53 elements)")
     return dtype, shape
 

@@ -49,6 +49,7 @@ class Family(Enum):
     INDEXING = "result elements are elements of the operands, placed by static sizes or by index operands"
     SORTING = "an axis is ordered, or searched in order"
     CONTRACTION = "products summed over axes"
+    FACTORIZATION = "what LAPACK computes for each matrix of a stack"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
