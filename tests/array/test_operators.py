@@ -162,6 +162,16 @@ def test_operators_in_place_read_the_right_side_first(namespace):
     np.testing.assert_array_equal(memory, np.arange(9.0).reshape(3, 3) @ np.arange(9.0).reshape(3, 3).T)
 
 
+def test_operators_in_place_convert_without_a_warning(namespace):
+    """As every conversion of lamina: an overflow of a narrower float is an infinity, and a wider integer wraps."""
+    half, byte, packed = asarray([1.0, 2.0], "float16"), asarray([100, 1], "int8"), asarray([7, -8], "int4")
+    half *= np.array([1e9, 0.5])
+    byte += np.array([100, 1])
+    packed += asarray([1, 1], "int8")
+    assert half.tolist() == [np.inf, 1] and byte.tolist() == [-56, 2] and packed.tolist() == [-8, -7]
+    assert (half.dtype, byte.dtype, packed.dtype) == (ld.float16, ld.int8, ld.int4)
+
+
 def test_operators_in_place_say_what_is_wrong(namespace):
     x = kept = asarray([1, 2])
     with pytest.raises(TypeError, match=r"Cannot cast the result from float64 to int64.*'same_kind'; write x = x \+ y"):

@@ -72,6 +72,14 @@ def test_values_go_where_numpy_puts_them(dtype, rng):
                 np.testing.assert_array_equal(to_numpy(array), expected)
 
 
+def test_any_integer_dtype_is_a_key():
+    for dtype in (d for d in DTYPES.values() if d.kind in ("signed", "unsigned")):
+        array = asarray(np.zeros(4))
+        array[asarray([3, 1], dtype)] = 1
+        array[(asarray(0, dtype), None)] = 2
+        assert array.tolist() == [2, 1, 0, 1]
+
+
 @pytest.mark.parametrize("dtype", WHOLE, ids=str)
 def test_writes_through_a_view_reach_what_it_sees_and_nothing_else(dtype, rng):
     for view in (np.s_[::-1, 1:4], np.s_[1], np.s_[:, 2], np.s_[::2, ::-2], np.s_[2:2], np.s_[1, 1, ...]):
