@@ -93,6 +93,8 @@ def asarray(
     if not isinstance(obj, (Array, np.ndarray)) and not holds_value(obj):
         held = lamina.array.asarray(obj, wanted, copy=copy)
         return captured(held) if held.shape else constant(held.item(), held.dtype, Kind.ARRAY)
+    if copy is False and isinstance(obj, (list, tuple)):
+        raise ValueError("Unable to avoid copy: a sequence of traced values becomes an array of its own")
     if copy is False and type(obj) is not Value:
         obj = lamina.array.asarray(obj, wanted, copy=False)  # which knows what can't be shared
     value = as_value(obj)
@@ -124,7 +126,8 @@ def full(shape: Shape, fill_value: Any, *, dtype: object = None, device: Literal
 
     ``dtype`` is the fill value's by default: bool, int64, float64 or complex128 for a Python number.
 
-    Raises ValueError for a fill value that doesn't broadcast.
+    Raises ValueError for a fill value that doesn't broadcast, OverflowError for a Python integer that ``dtype`` doesn't
+    hold.
 
     >>> full((2, 2), 7)
     lamina.Array([[7, 7],
@@ -132,8 +135,7 @@ def full(shape: Shape, fill_value: Any, *, dtype: object = None, device: Literal
     """
     _expect_cpu(device)
     value = as_value(fill_value, "fill_value")
-    value = to_dtype(with_kind(value, Kind.SCALAR), _dtype_or(dtype, value.dtype))  # NumPy wraps what doesn't fit
-    return with_kind(broadcast_to(value, shape_of(shape)), Kind.ARRAY)
+    return with_kind(broadcast_to(to_dtype(value, _dtype_or(dtype, value.dtype)), shape_of(shape)), Kind.ARRAY)
 
 
 def _filled(name: str, number: int, what: str) -> Any:

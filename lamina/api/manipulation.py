@@ -8,7 +8,7 @@ makes memory of its own, a ``copy`` where the movements wouldn't. Joining, repea
 import itertools
 import math
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, SupportsIndex
 
 from lamina import dtype as dt
@@ -28,6 +28,7 @@ from lamina.api.joining import (
     unstack,
     vstack,
 )
+from lamina.api.padding import pad
 from lamina.layout import Layout, move
 from lamina.trace import build
 from lamina.trace.build import apply_move, emit, permute, slice_axis
@@ -52,12 +53,14 @@ __all__ = [
     "flip",
     "hstack",
     "moveaxis",
+    "pad",
     "permute_dims",
     "ravel",
     "repeat",
     "reshape",
     "roll",
     "rot90",
+    "sliding_window_view",
     "split",
     "squeeze",
     "stack",
@@ -374,3 +377,82 @@ def broadcast_shapes(*shapes: Any) -> Shape:
     (2, 3)
     """
     return build.broadcast_shape(*(shape_of(shape) for shape in shapes))
+
+
+# Windows
+
+
+@function
+def sliding_window_view(
+    x: Any,
+    window_shape: SupportsIndex | Sequence[SupportsIndex],
+    axis: Axes | None = None,
+    *,
+    step: SupportsIndex | Sequence[SupportsIndex] = 1,
+    dilation: SupportsIndex | Sequence[SupportsIndex] = 1,
+    subok: bool = False,
+    writeable: bool = False,
+) -> Any:
+    """Every window of this shape, in new axes at the end: a view that isn't to be written.
+
+    Window ``w`` along an axis starts at element ``w * step`` of it and holds every ``dilation``-th element from there.
+    ``step`` and ``dilation`` are one number, or one for each of ``axis``; the axes are all, in order, by default. An
+    axis may be there twice: then its windows have windows.
+
+    Raises ValueError for a window longer than its axis, for a step or dilation below 1 and for other counts of axes and
+    window extents; NotImplementedError for ``subok`` and ``writeable``.
+
+    >>> sliding_window_view([0, 1, 2, 3, 4, 5, 6], 3, step=2)
+    lamina.Array([[0, 1, 2],
+                  [2, 3, 4],
+                  [4, 5, 6]], shape=(3, 3), dtype=int64)
+    """
+    if subok or writeable:
+        raise NotImplementedError("sliding_window_view has no subok and no writeable: its result can't be written")
+    value = as_array(x)
+    sizes = extents_of(window_shape)
+    axes = tuple(range(value.ndim)) if axis is None else axes_in_order(axis, value.ndim, repeated=True)
+    if len(sizes) != len(axes):
+        raise ValueError(
+            f"window_shape must have an extent for each axis, but it is {tuple(sizes)} for {len(axes)} axes {axes}"
+        )
+    steps, dilations = _each(step, "step", len(axes)), _each(dilation, "dilation", len(axes))
+    windows: list[move.WindowSpec] = []
+    shape = list(value.shape)
+    for number, size, by, apart in zip(axes, sizes, steps, dilations, strict=True):
+        reach = (size - 1) * apart + 1
+        if size < 0 or reach > shape[number]:
+            raise ValueError(
+                f"a window of {size} elements, {apart} apart, can't be larger than axis {number}, which has "
+                f"{shape[number]}, or negative"
+            )
+        shape[number] = (shape[number] - reach) // by + 1
+        if size:
+            windows.append(move.WindowSpec(number, size, by, apart))
+    if 0 in sizes:  # no window has an element, so there is nothing to see
+        return build.broadcast_to(build.constant(0, value.dtype), (*shape, *sizes))
+    for group in _ascending(windows):
+        value = apply_move(value, move.Window(group))
+    return value
+
+
+def _each(number: SupportsIndex | Sequence[SupportsIndex], what: str, count: int) -> list[int]:
+    """One number for each axis."""
+    numbers = extents_of(number)
+    if len(numbers) != count and isinstance(number, (list, tuple)):
+        raise ValueError(f"{what} must be one number, or one for each of {count} axes, but it is {tuple(numbers)}")
+    if any(each < 1 for each in numbers):
+        raise ValueError(f"{what} must be at least 1, but it is {number}")
+    return numbers if len(numbers) == count else numbers * count
+
+
+def _ascending(windows: Iterable[move.WindowSpec]) -> Iterator[list[move.WindowSpec]]:
+    """Windows in as few groups as one movement each takes: those whose axes ascend."""
+    group: list[move.WindowSpec] = []
+    for window in windows:
+        if group and window.axis <= group[-1].axis:
+            yield group
+            group = []
+        group.append(window)
+    if group:
+        yield group

@@ -5,6 +5,7 @@ are known, slices and new axes are at most one `Slice` and one `Reshape`. Traced
 the axes they index come first, the result's axes go where NumPy puts them.
 """
 
+import functools
 import operator
 from collections.abc import Sequence
 from enum import Enum
@@ -13,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lamina.array import Array, asarray
-from lamina.layout import move
+from lamina.layout import Layout, move
 from lamina.trace.build import apply_move, as_value, broadcast_to, captured, constant, emit, permute, reshape, with_kind
 from lamina.trace.concrete import concrete
 from lamina.trace.value import Kind, Value
@@ -178,7 +179,7 @@ def _item(entry: Any, axis: int, shape: Shape) -> Item:
 
 def select(x: Value, key: Key) -> Value:
     """``x[key]``: a view where NumPy gives one, of the kind that NumPy gives."""
-    picked = _picked(x, key)
+    picked = functools.reduce(apply_move, _movements(key, x.shape), x)
     gathered = [item for item in key.items if item.what in (What.GATHER, What.REPEAT)]
     if gathered:
         picked = _gathered(picked, key, gathered)
@@ -187,16 +188,29 @@ def select(x: Value, key: Key) -> Value:
     return with_kind(result, Kind.SCALAR if is_scalar else Kind.ARRAY)
 
 
-def _picked(x: Value, key: Key) -> Value:
-    """The elements that slices and known integers name, without the axes of the latter."""
+def layout_of(key: Key, shape: Shape) -> Layout:
+    """Where in the C-order memory of an array of this shape the elements of a basic key are, in the result's shape."""
+    layout = Layout.contiguous(shape)
+    # taking out axes of extent 1 and putting some in never needs a copy
+    for movement in _movements(key, shape):
+        layout = layout.move(movement) or layout
+    return layout.move(move.Reshape(_result_shape(key, layout.shape))) or layout
+
+
+def _movements(key: Key, shape: Shape) -> list[move.Movement]:
+    """What picks the elements that slices and known integers name, and drops the axes of the latter."""
     about = {item.axis: item for item in key.items if item.axis >= 0}
     ranges = [
         move.Range(0, extent) if about[axis].what is What.GATHER else about[axis].range
-        for axis, extent in enumerate(x.shape)
+        for axis, extent in enumerate(shape)
     ]
-    if ranges != [move.Range(0, extent) for extent in x.shape]:
-        x = apply_move(x, move.Slice(ranges))
-    return reshape(x, tuple(extent for axis, extent in enumerate(x.shape) if about[axis].what is not What.PICK))
+    movements: list[move.Movement] = []
+    if ranges != [move.Range(0, extent) for extent in shape]:
+        movements.append(move.Slice(ranges))
+    if any(item.what is What.PICK for item in key.items):
+        kept = [axis for axis in range(len(shape)) if about[axis].what is not What.PICK]
+        movements.append(move.Reshape([ranges[axis].count for axis in kept]))
+    return movements
 
 
 def _gathered(x: Value, key: Key, gathered: Sequence[Item]) -> Value:
