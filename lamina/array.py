@@ -12,7 +12,6 @@ would show in several places.
 import functools
 import operator
 import pickle
-import sys
 from collections.abc import Iterator
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, SupportsIndex
@@ -23,7 +22,7 @@ from lamina import dlpack
 from lamina import dtype as dtypes
 from lamina.dtype import DType
 from lamina.layout import MAX_RANK, Layout
-from lamina.operators import Operators, untraced_write
+from lamina.operators import FUNCTIONS, Operators, untraced_write
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -130,9 +129,8 @@ class Array(Operators):
 
     def __array_namespace__(self, *, api_version: str | None = None) -> ModuleType:
         """The ``lamina`` namespace, which follows the Python array API standard."""
-        if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12"):
-            raise ValueError(f"lamina follows the array API standard up to 2024.12, but got {api_version!r}")
-        return sys.modules[__name__.partition(".")[0]]
+        namespace: ModuleType = FUNCTIONS["__array_namespace__"](api_version)
+        return namespace
 
     # Out: NumPy, the buffer protocol, DLPack
 
