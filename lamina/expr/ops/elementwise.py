@@ -55,7 +55,7 @@ def _sigmoid(x: np.ndarray) -> Any:
 
 
 def _erf(x: np.ndarray) -> Any:
-    from scipy import special  # loaded when needed: it takes longer than all of lamina
+    from scipy import special  # type: ignore[import-untyped]  # loaded when needed: it takes longer than all of lamina
 
     return special.erf(x)
 
@@ -65,8 +65,10 @@ def _bitcast(x: np.ndarray, dtype: DType) -> np.ndarray:
 
 
 def _bitcast_dtype(x: Any, dtype: DType) -> DType:
-    if x.dtype.bits != dtype.bits or dt.bool in (x.dtype, dtype) and x.dtype != dtype:
-        raise TypeError(f"bitcast: {x.dtype} has {x.dtype.bits} bits, {dtype} {dtype.bits}; they must be as wide, and not bool")
+    if x.dtype.bits != dtype.bits or (dt.bool in (x.dtype, dtype) and x.dtype != dtype):
+        raise TypeError(
+            f"bitcast: {x.dtype} has {x.dtype.bits} bits, {dtype} {dtype.bits}; they must be as wide, and not bool"
+        )
     return dtype
 
 
@@ -92,15 +94,24 @@ def _where_dtype(condition: Any, x: Any, y: Any) -> DType:
 
 ROWS = [
     # unary: sign and rounding
-    _unary("copy", ALL, lambda x: np.array(x, order="K"), "The same elements, in memory of their own.", facts=_IDEMPOTENT),
+    _unary(
+        "copy", ALL, lambda x: np.array(x, order="K"), "The same elements, in memory of their own.", facts=_IDEMPOTENT
+    ),
     _unary("negative", NUMERIC, np.negative, "-x.", facts={Fact.INVOLUTION: NUMERIC}),
-    _unary("abs", ALL, np.absolute, "The magnitude; real for complex x.", result=lambda dtype: dtype.real, facts={Fact.IDEMPOTENT: ORDERED}),
+    _unary(
+        "abs",
+        ALL,
+        np.absolute,
+        "The magnitude; real for complex x.",
+        result=lambda dtype: dtype.real,
+        facts={Fact.IDEMPOTENT: ORDERED},
+    ),
     _unary("sign", NUMERIC, np.sign, "-1, 0 or 1 (complex: x / |x|); NaN stays NaN.", facts={Fact.IDEMPOTENT: REAL}),
     _unary("signbit", REAL_FLOAT, np.signbit, "Whether the sign bit is set.", result=_bool),
     _unary("ceil", ORDERED, np.ceil, "The least whole number not below x.", facts=_IDEMPOTENT),
     _unary("floor", ORDERED, np.floor, "The greatest whole number not above x.", facts=_IDEMPOTENT),
     _unary("trunc", ORDERED, np.trunc, "x without its fraction.", facts=_IDEMPOTENT),
-    _unary("round", NUMERIC, np.rint, "The nearest whole number, ties to even.", facts=_IDEMPOTENT),
+    _unary("round", FLOATING, np.rint, "The nearest whole number, ties to even.", facts=_IDEMPOTENT),
     # unary: complex
     _unary("conj", NUMERIC, np.conjugate, "The complex conjugate.", facts={Fact.INVOLUTION: NUMERIC}),
     _unary("real", FLOATING, lambda x: np.array(x.real), "The real part.", result=lambda dtype: dtype.real),
@@ -113,7 +124,7 @@ ROWS = [
     _unary("square", NUMERIC, np.square, "x * x."),
     _unary("sqrt", FLOATING, np.sqrt, "The square root."),
     _unary("cbrt", REAL_FLOAT, np.cbrt, "The cube root."),
-    _unary("reciprocal", NUMERIC, np.reciprocal, "1 / x."),
+    _unary("reciprocal", FLOATING, np.reciprocal, "1 / x."),
     _unary("exp", FLOATING, np.exp, "e ** x."),
     _unary("exp2", FLOATING, np.exp2, "2 ** x."),
     _unary("expm1", FLOATING, np.expm1, "e ** x - 1, accurate near 0."),
@@ -148,11 +159,24 @@ ROWS = [
     _binary("remainder", REAL, np.remainder, "x - y * floor(x / y), with the sign of y; 0 for an integer and y = 0."),
     _binary("fmod", REAL, np.fmod, "The remainder with the sign of x; 0 for an integer and y = 0."),
     _binary("pow", NUMERIC, np.power, "x ** y; an integer to a negative power is a ValueError."),
-    _binary("atan2", REAL_FLOAT, np.arctan2, "The angle of the point (y, x): the inverse tangent of x / y by quadrant."),
+    _binary(
+        "float_power",
+        FLOATING,
+        np.float_power,
+        "x ** y by C's pow, where `pow` takes NumPy's short cuts, such as sqrt for 0.5.",
+    ),
+    _binary(
+        "atan2", REAL_FLOAT, np.arctan2, "The angle of the point (y, x): the inverse tangent of x / y by quadrant."
+    ),
     _binary("hypot", REAL_FLOAT, np.hypot, "sqrt(x*x + y*y), without overflow.", facts=_commutes(REAL_FLOAT)),
     _binary("copysign", REAL_FLOAT, np.copysign, "|x| with the sign of y."),
     _binary("nextafter", REAL_FLOAT, np.nextafter, "The next number after x towards y."),
     _binary("logaddexp", REAL_FLOAT, np.logaddexp, "log(e**x + e**y), without overflow.", facts=_commutes(REAL_FLOAT)),
+    _binary(
+        "logaddexp2", REAL_FLOAT, np.logaddexp2, "log2(2**x + 2**y), without overflow.", facts=_commutes(REAL_FLOAT)
+    ),
+    _binary("gcd", INTEGER, np.gcd, "The greatest common divisor, not negative.", facts=_commutes(INTEGER)),
+    _binary("lcm", INTEGER, np.lcm, "The least common multiple, wrapped.", facts=_commutes(INTEGER)),
     _binary("maximum", ALL, np.maximum, "The greater one; NaN if either is NaN.", facts=_LATTICE),
     _binary("minimum", ALL, np.minimum, "The lesser one; NaN if either is NaN.", facts=_LATTICE),
     _binary("fmax", ALL, np.fmax, "The greater one, of numbers before NaN.", facts=_LATTICE),
@@ -173,7 +197,10 @@ ROWS = [
     _binary("less_equal", ALL, np.less_equal, "x <= y.", result=_bool),
     _binary("greater", ALL, np.greater, "x > y.", result=_bool),
     _binary("greater_equal", ALL, np.greater_equal, "x >= y.", result=_bool),
-    # of several dtypes
+    # of three operands, or of several dtypes
+    elementwise(
+        "clip", 3, ALL, np.clip, "x between y and z: the lesser of z and the greater of x and y; NaN if any is NaN."
+    ),
     _binary("complex", REAL_FLOAT, _complex_meaning, "x + 1j * y, exactly.", result=_complex),
     Op(
         name="where",
