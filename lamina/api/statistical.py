@@ -294,7 +294,7 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
     axes = axes_of(axis, len(x.shape))
     if weights is None:
         result = reduction.mean(x, axes, keepdims=keepdims)
-        return (result, filled(count_along(x.shape, axes), result.dtype, result.shape)) if returned else result
+        return (result, decayed(filled(count_along(x.shape, axes), result.dtype, result.shape))) if returned else result
     weight = _weights(array_of(weights, "weights"), x, axis)
     dtype = dt.promote(x.dtype, weight.dtype, *(() if x.dtype.kind in ("float", "complex") else (dt.float64,)))
     weight = to_dtype(weight, dtype)

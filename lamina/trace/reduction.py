@@ -117,7 +117,8 @@ def _start(initial: Any, dtype: DType) -> Value:
         raise ValueError(f"initial must be one number, but it has shape {value.shape}")
     if value.dtype.kind == "complex" and dtype.kind != "complex":
         raise TypeError(f"initial is {value.dtype}, but the result is {dtype}, which has no imaginary part")
-    return with_kind(to_dtype(value, dtype), Kind.SCALAR)
+    # of bools, any number will do
+    return with_kind(to_dtype(with_kind(value, Kind.SCALAR) if dtype == dt.bool else value, dtype), Kind.SCALAR)
 
 
 # Reductions
@@ -185,11 +186,9 @@ def mean(x: Value, axes: Shape, dtype: DType | None = None, *, keepdims: bool = 
     dtype = dtype or (dt.float32 if half else _inexact(x.dtype))
     count = counted(x.shape, axes, keepdims, where)
     summed = total("sum", to_dtype(x, dtype), axes, keepdims=keepdims, where=where)
-    result = elementwise("divide", summed, count)
-    if not half:
-        return to_dtype(result, dtype)
-    # NumPy rounds an array of means twice, to float32 and on, and one mean once
-    return to_dtype(to_dtype(result, dtype) if result.shape else result, x.dtype)
+    if half and not summed.shape:
+        return to_dtype(elementwise("divide", summed, count), x.dtype)  # NumPy rounds one mean once, an array twice
+    return to_dtype(_by_count(summed, count), x.dtype if half else dtype)
 
 
 def variance(
@@ -200,7 +199,7 @@ def variance(
         dtype = dt.float64
     inner = dtype or x.dtype
     summed = total("sum", to_dtype(x, inner), axes, keepdims=True, where=where)
-    center = to_dtype(elementwise("divide", summed, counted(x.shape, axes, True, where)), inner)
+    center = _by_count(summed, counted(x.shape, axes, True, where))
     distance = elementwise("subtract", x, center)
     if distance.dtype.kind == "complex" and x.dtype.kind in ("complex", "bool"):
         real, imag = emit("square", emit("real", distance)), emit("square", emit("imag", distance))
@@ -208,8 +207,7 @@ def variance(
     else:
         squares = elementwise("square", distance)
     summed = total("sum", to_dtype(squares, dtype or squares.dtype), axes, keepdims=keepdims, where=where)
-    degrees = less_correction(counted(x.shape, axes, keepdims, where), correction)
-    return to_dtype(elementwise("divide", summed, degrees), summed.dtype)
+    return _by_count(summed, less_correction(counted(x.shape, axes, keepdims, where), correction))
 
 
 def root(x: Value) -> Value:
@@ -223,6 +221,17 @@ def _inexact(dtype: DType) -> DType:
     return dtype if dtype.kind in ("float", "complex") else dt.float64
 
 
+def _by_count(x: Value, count: Any) -> Value:
+    """The quotient in x's dtype. NumPy divides in float64 and rounds, as the count is an int64.
+
+    A float of half the bits gets the same bits from its own division if it holds the count: the quotient in float64 is
+    never so near to the middle of two narrower floats that it would round another way.
+    """
+    if not isinstance(count, Value) and x.dtype.kind == "float" and float(x.dtype.numpy.type(count)) == count:
+        return elementwise("divide", x, float(count))
+    return to_dtype(elementwise("divide", x, count), x.dtype)
+
+
 def counted(shape: Shape, axes: Shape, keepdims: bool, where: Any) -> Any:
     """How many elements meet: one integer, or one for each result where a mask leaves some out."""
     mask = mask_of(where, shape)
@@ -233,6 +242,6 @@ def counted(shape: Shape, axes: Shape, keepdims: bool, where: Any) -> Any:
 
 def less_correction(count: Any, correction: Any) -> Any:
     """The count less the correction, and no less than 0."""
-    if isinstance(count, Value) or isinstance(correction, Value):
-        return elementwise("maximum", elementwise("subtract", count, correction), 0)
-    return np.maximum(count - correction, 0)
+    if not isinstance(count, Value) and isinstance(correction, (int, float, np.number)):
+        return np.maximum(count - correction, 0)
+    return elementwise("maximum", elementwise("subtract", count, correction), 0)

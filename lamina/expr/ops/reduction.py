@@ -93,8 +93,12 @@ ROWS = [
     reduction("min", ALL, _keep(np.minimum), "The least; NaN if any is NaN.", empty=False, facts=_EXACT),
     reduction("any", BOOL, np.any, "Whether one is true; false of none.", facts=_EXACT),
     reduction("all", BOOL, np.all, "Whether all are true; true of none.", facts=_EXACT),
-    reduction("bitwise_and_reduce", DISCRETE, _keep(np.bitwise_and), "Bits set in all; all bits of none.", facts=_EXACT),
-    reduction("bitwise_or_reduce", DISCRETE, _keep(np.bitwise_or), "Bits set in one or more; no bit of none.", facts=_EXACT),
+    reduction(
+        "bitwise_and_reduce", DISCRETE, _keep(np.bitwise_and), "Bits set in all; all bits of none.", facts=_EXACT
+    ),
+    reduction(
+        "bitwise_or_reduce", DISCRETE, _keep(np.bitwise_or), "Bits set in one or more; no bit of none.", facts=_EXACT
+    ),
     reduction("bitwise_xor_reduce", DISCRETE, _keep(np.bitwise_xor), "Bits set in an odd number.", facts=_EXACT),
     _along("argmax", np.argmax, "Where the first greatest element is, the first NaN before all."),
     _along("argmin", np.argmin, "Where the first least element is, the first NaN before all."),
@@ -103,4 +107,3 @@ ROWS = [
     _cumulative("cumulative_max", np.maximum, ALL, "The greatest of the elements up to each.", _EXACT),
     _cumulative("cumulative_min", np.minimum, ALL, "The least of the elements up to each.", _EXACT),
 ]
-
