@@ -16,6 +16,7 @@ from lamina.api.creation import *
 from lamina.api.datatypes import *
 from lamina.api.elementwise import *
 from lamina.api.indexing import *
+from lamina.api.inspection import *
 from lamina.api.linalg import *
 from lamina.api.manipulation import *
 from lamina.api.searching import *

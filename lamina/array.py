@@ -4,39 +4,37 @@ Nothing here computes with elements: operators and methods come from `lamina.ope
 functions by name. What enters or leaves shares its memory wherever a layout can say where its elements are; where it
 can't, `asarray` copies, or refuses if told not to.
 
-An array doesn't change what it holds, and offers no way to. But it may share its memory with somebody who does: an
-array of writable memory leaves as writable memory, one of read-only memory never does, and neither does one whose
-layout isn't distinct, since a write would show in several places.
+An array is written as NumPy's are: ``x[key] = value`` and ``x += y`` change the memory that it shares. Memory that came
+in read-only is never written and leaves read-only, and so does an array whose layout isn't distinct, since a write
+would show in several places.
 """
 
-import ctypes
 import functools
 import operator
 import pickle
-import sys
 from collections.abc import Iterator
 from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal, NoReturn, SupportsIndex
 
 import numpy as np
 
+from lamina import dlpack
 from lamina import dtype as dtypes
 from lamina.dtype import DType
 from lamina.layout import MAX_RANK, Layout
-from lamina.operators import Operators
+from lamina.operators import FUNCTIONS, Operators, untraced_write
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 _NUMPY_INPUTS = (np.ndarray, np.generic, int, float, complex, list, tuple)
 
-_IMMUTABLE = """a lamina array can't be changed in place.
-Make another one:          x = lamina.where(mask, value, x)
-or change a NumPy array:   y = np.array(x); y[index] = value"""
+# NumPy's "same_kind" casting lets a dtype into those of its own rank and above.
+_CASTING_RANK = {"bool": 0, "unsigned": 1, "signed": 2, "float": 3, "complex": 4}
 
 
 class Array(Operators):
-    """An immutable array: elements of a dtype, at the positions that a layout names, in a buffer.
+    """An array: elements of a dtype, at the positions that a layout names, in a buffer.
 
     Args:
         buffer: any contiguous bytes-like object, kept and not copied. Position 0 of the layout is at its first byte.
@@ -45,9 +43,10 @@ class Array(Operators):
 
     Raises ValueError for a span that leaves the buffer and for a buffer that isn't contiguous.
 
-    Operators, indexing and methods are NumPy's. ``np.asarray`` shares the array's memory (of packed dtypes, it gives
-    ml_dtypes arrays of one element a byte), as do DLPack and, from Python 3.12 on, the buffer protocol; before that
-    ``memoryview`` takes ``array.buffer``, as Python 3.11 lets no class of Python code be a buffer.
+    Operators, indexing and methods are NumPy's, and so is what they write in place; but views of a packed dtype that
+    they give are copies. ``np.asarray`` shares the array's memory (of packed dtypes, it gives ml_dtypes arrays of one
+    element a byte), as do DLPack and, from Python 3.12 on, the buffer protocol; before that ``memoryview`` takes
+    ``array.buffer``, as Python 3.11 lets no class of Python code be a buffer.
 
     >>> from lamina.layout import Layout
     >>> Array(bytes(range(6)), "uint8", Layout((2, 3), (-3, 1), offset=3))
@@ -130,9 +129,8 @@ class Array(Operators):
 
     def __array_namespace__(self, *, api_version: str | None = None) -> ModuleType:
         """The ``lamina`` namespace, which follows the Python array API standard."""
-        if api_version not in (None, "2021.12", "2022.12", "2023.12", "2024.12"):
-            raise ValueError(f"lamina follows the array API standard up to 2024.12, but got {api_version!r}")
-        return sys.modules[__name__.partition(".")[0]]
+        namespace: ModuleType = FUNCTIONS["__array_namespace__"](api_version)
+        return namespace
 
     # Out: NumPy, the buffer protocol, DLPack
 
@@ -163,11 +161,12 @@ class Array(Operators):
     # What lamina has no function for, NumPy computes, and its results are NumPy's.
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        written = inputs[:1] if method == "at" else kwargs.get("out", ())
+        if any(isinstance(x, Array) for x in written):
+            return _computed_into(written, ufunc, method, inputs, kwargs)
         result = super().__array_ufunc__(ufunc, method, *inputs, **kwargs)
         if result is not NotImplemented or not all(isinstance(x, (Array, *_NUMPY_INPUTS)) for x in inputs):
             return result
-        if any(isinstance(x, Array) for x in kwargs.get("out", ())):
-            raise TypeError(_IMMUTABLE)
         return getattr(ufunc, method)(*(to_numpy(x) if isinstance(x, Array) else x for x in inputs), **kwargs)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
@@ -196,7 +195,7 @@ class Array(Operators):
             values = values.view(np.uint16)  # which NumPy exports
         capsule = values.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
         if self._dtype is dtypes.bfloat16:
-            _tensor_in(capsule).code = _BFLOAT
+            dlpack.tensor_in(capsule).code = dlpack.BFLOAT
         return capsule
 
     def __dlpack_device__(self) -> tuple[int, int]:
@@ -259,11 +258,50 @@ class Array(Operators):
             raise TypeError("iteration over a 0-d array")
         return (self[i] for i in range(self.shape[0]))
 
-    def __setitem__(self, key: object, value: object) -> NoReturn:
-        raise TypeError(_IMMUTABLE)
+    # In place
 
-    def __delitem__(self, key: object) -> NoReturn:
-        raise TypeError(_IMMUTABLE)
+    def __setitem__(self, key: Any, value: Any) -> None:
+        """Put values at what a key of NumPy's names, in the array's own memory.
+
+        Keys and values may be arrays, and values are broadcast and converted as NumPy's assignment does it, though a
+        float out of an integer dtype's range saturates as in `lamina.dtype.cast`.
+
+        Raises ValueError for an array of read-only memory or of a layout that isn't distinct, and for values that
+        don't broadcast; IndexError for a key outside the array; OverflowError for a Python number that the dtype
+        doesn't hold.
+
+        >>> x = asarray([1, 2, 3, 4])
+        >>> x[1:3] = x[2:]
+        >>> x[x == 4] = 0.9
+        >>> x.tolist()
+        [1, 3, 0, 0]
+        """
+        if isinstance(value, Operators) and not isinstance(value, Array):
+            raise untraced_write(self)
+        if isinstance(value, np.integer):
+            value = int(value)  # NumPy has no place for one out of range either
+        _expect_writable(self)
+        _put(self, _index(key), to_numpy(asarray(value, self._dtype)))
+
+    def __delitem__(self, key: Any) -> NoReturn:
+        raise ValueError("cannot delete array elements")
+
+    def _write(self, result: Any) -> "Array":
+        if not isinstance(result, Array):
+            raise untraced_write(self)
+        if _CASTING_RANK[result.dtype.kind] > _CASTING_RANK[self._dtype.kind]:
+            raise TypeError(
+                f"Cannot cast the result from {result.dtype} to {self._dtype}, the dtype of the array that is written, "
+                f"with casting rule 'same_kind'; write x = x + y, or x[...] = x + y to convert it all the same"
+            )
+        if result.shape != self.shape:
+            raise ValueError(
+                f"non-broadcastable output operand with shape {self.shape} doesn't match the result's {result.shape}: "
+                "an array that is written keeps its shape"
+            )
+        _expect_writable(self)
+        _put(self, ..., dtypes.cast(to_numpy(result), self._dtype))
+        return self
 
     def __repr__(self) -> str:
         prefix = "lamina.Array("
@@ -287,10 +325,7 @@ def to_numpy(array: Array) -> "NDArray[Any]":
         return values
     layout, dtype, data = array.layout, array._dtype, _bytes(array)
     if dtype.is_packed:
-        start = layout.span[0] * dtype.bits // 8
-        cells = dtypes.unpack(data[start : dtype.nbytes(layout.span[1])], dtype)
-        offset = layout.offset - start * 8 // dtype.bits if layout.numel else 0
-        return np.ndarray(layout.shape, dtype.numpy, cells, offset, layout.strides).copy()
+        return _unpacked(array)[2].copy()
     size = dtype.itemsize
     values = np.ndarray(layout.shape, dtype.numpy, data, layout.offset * size, [s * size for s in layout.strides])
     if not layout.is_distinct:
@@ -373,7 +408,7 @@ def from_dlpack(x: Any, /, *, device: Literal["cpu"] | None = None, copy: bool |
     asked: dict[str, Any] = {} if copy is None else {"copy": copy}
     if device is not None:
         asked["dl_device"] = (1, 0)
-    elif x.__dlpack_device__()[0] not in _CPU_DEVICES:
+    elif x.__dlpack_device__()[0] not in dlpack.CPU_DEVICES:
         raise BufferError(
             f"from_dlpack: the memory is on the DLPack device {x.__dlpack_device__()}, not on the CPU; "
             'write from_dlpack(x, device="cpu") to have it copied'
@@ -384,8 +419,8 @@ def from_dlpack(x: Any, /, *, device: Literal["cpu"] | None = None, copy: bool |
         capsule, late_copy = x.__dlpack__(), bool(copy)
     else:
         late_copy = False
-    tensor = _tensor_in(capsule)
-    kind = _DLPACK_KINDS.get(tensor.code, f"code {tensor.code} of")
+    tensor = dlpack.tensor_in(capsule)
+    kind = dlpack.KINDS.get(tensor.code, f"code {tensor.code} of")
     name = "bool" if (kind, tensor.bits) == ("bool", 8) else f"{kind}{tensor.bits}"
     if name not in dtypes.DTYPES or dtypes.DTYPES[name].is_packed or tensor.lanes != 1:
         raise BufferError(
@@ -393,8 +428,8 @@ def from_dlpack(x: Any, /, *, device: Literal["cpu"] | None = None, copy: bool |
             "have the producer convert it to whole bytes"
         )
     if name == "bfloat16":
-        tensor.code = _UNSIGNED  # which NumPy imports
-    values = np.from_dlpack(_Producer(capsule)).view(dtypes.DTYPES[name].numpy)
+        tensor.code = dlpack.UNSIGNED  # which NumPy imports
+    values = np.from_dlpack(dlpack.Producer(capsule)).view(dtypes.DTYPES[name].numpy)
     return from_numpy(values.copy(order="K") if late_copy else values)
 
 
@@ -471,6 +506,78 @@ def _bytes(array: Array) -> "NDArray[np.uint8]":
     return array._bytes
 
 
+def _unpacked(array: Array) -> "tuple[NDArray[np.uint8], NDArray[Any], NDArray[Any]]":
+    """Of a packed dtype: the bytes of the span, the elements that fill them, and those of the array among them."""
+    layout, dtype = array.layout, array._dtype
+    start = layout.span[0] * dtype.bits // 8
+    data = _bytes(array)[start : dtype.nbytes(layout.span[1])]
+    cells = dtypes.unpack(data, dtype)
+    offset = layout.offset - start * 8 // dtype.bits if layout.numel else 0
+    return data, cells, np.ndarray(layout.shape, dtype.numpy, cells, offset, layout.strides)
+
+
+def _expect_writable(array: Array) -> None:
+    """Raises ValueError, with the reason, for an array that can't be written."""
+    if not array.layout.is_distinct:
+        raise ValueError(
+            f"assignment destination is read-only: the layout {array.layout} is not distinct, so several indices may "
+            "share one element and a write would show in all of them; write to x.copy()"
+        )
+    if not (_bytes(array) if array._values is None else array._values).flags.writeable:
+        raise ValueError(
+            "assignment destination is read-only: the memory came into the array read-only; write to x.copy()"
+        )
+
+
+def _put(array: Array, key: Any, values: "NDArray[Any]") -> None:
+    """Write values of the array's own dtype where a key of NumPy's says."""
+    if array.dtype.is_packed:
+        data, cells, elements = _unpacked(array)
+        elements[key] = values
+        data[:] = dtypes.pack(cells, array.dtype)
+    else:
+        memory = to_numpy(array)
+        # NumPy reads values first that overlap what a slice names, but not those that overlap what an index array does.
+        memory[key] = values.copy() if np.may_share_memory(memory, values) else values
+
+
+def _computed_into(
+    written: tuple[Any, ...], ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """A ufunc whose results NumPy computes into the memory of the arrays among ``written``, which it returns."""
+    memory = {}
+    for x in (*written, *inputs, kwargs.get("where")):
+        if isinstance(x, Array):
+            memory[id(x)] = to_numpy(x)
+        elif isinstance(x, Operators):
+            raise untraced_write(written[0])
+    for x in written:
+        if isinstance(x, Array):
+            _expect_writable(x)
+
+    def plain(x: Any) -> Any:
+        return tuple(map(plain, x)) if isinstance(x, tuple) else memory.get(id(x), x)
+
+    result = getattr(ufunc, method)(*map(plain, inputs), **{name: plain(x) for name, x in kwargs.items()})
+    for x in written:
+        if isinstance(x, Array) and x.dtype.is_packed:
+            _put(x, ..., memory[id(x)])
+    if method == "at":
+        return None
+    results = result if isinstance(result, tuple) else (result,)
+    own = tuple(out if isinstance(out, Array) else x for out, x in zip(written, results, strict=True))
+    return own if isinstance(result, tuple) else own[0]
+
+
+def _index(key: Any) -> Any:
+    """A key with NumPy arrays in place of lamina's."""
+    if isinstance(key, tuple | list):
+        return type(key)(map(_index, key))
+    if not isinstance(key, Array):
+        return key
+    return to_numpy(asarray(key, dtypes.int8) if key.dtype.is_packed else key)
+
+
 def _plain(array: Array) -> "NDArray[Any]":
     """The elements in a dtype of NumPy's own, which knows how to print them and make Python numbers of them."""
     values = to_numpy(array)
@@ -512,57 +619,3 @@ def _gathered(obj: Any, wanted: DType | None, copy: bool | None) -> "NDArray[Any
         for number in (values.min(initial=0), values.max(initial=0)) if values.dtype.kind in "iu" else ():
             dtypes.check_fits(int(number), wanted)
     return values
-
-
-# DLPack's structures, as far as a capsule's dtype: NumPy takes and gives the capsules, but it knows no bfloat16.
-
-_UNSIGNED, _BFLOAT = 1, 4
-_DLPACK_KINDS = {0: "int", 1: "uint", 2: "float", 4: "bfloat", 5: "complex", 6: "bool"}
-_CPU_DEVICES = (1, 3, 11, 13)  # the CPU's memory, and what CUDA and ROCm share with it
-
-
-class _DLTensor(ctypes.Structure):
-    _fields_ = (
-        ("data", ctypes.c_void_p),
-        ("device", ctypes.c_int32 * 2),
-        ("ndim", ctypes.c_int32),
-        ("code", ctypes.c_uint8),
-        ("bits", ctypes.c_uint8),
-        ("lanes", ctypes.c_uint16),
-    )
-
-
-class _Versioned(ctypes.Structure):
-    _fields_ = (
-        ("version", ctypes.c_uint32 * 2),
-        ("context", ctypes.c_void_p),
-        ("deleter", ctypes.c_void_p),
-        ("flags", ctypes.c_uint64),
-        ("tensor", _DLTensor),
-    )
-
-
-def _tensor_in(capsule: Any) -> Any:
-    """The DLTensor that a capsule points to, shared with it."""
-    pointer_of = ctypes.pythonapi.PyCapsule_GetPointer
-    pointer_of.restype, pointer_of.argtypes = ctypes.c_void_p, (ctypes.py_object, ctypes.c_char_p)
-    is_valid = ctypes.pythonapi.PyCapsule_IsValid
-    is_valid.argtypes = (ctypes.py_object, ctypes.c_char_p)
-    if is_valid(capsule, b"dltensor_versioned"):
-        return _Versioned.from_address(pointer_of(capsule, b"dltensor_versioned")).tensor
-    if is_valid(capsule, b"dltensor"):
-        return _DLTensor.from_address(pointer_of(capsule, b"dltensor"))
-    raise BufferError(f"from_dlpack: an unused DLPack capsule was expected, but got {capsule!r}")
-
-
-class _Producer:
-    """Hands a capsule to np.from_dlpack."""
-
-    def __init__(self, capsule: Any) -> None:
-        self.capsule = capsule
-
-    def __dlpack__(self, **_: object) -> Any:
-        return self.capsule
-
-    def __dlpack_device__(self) -> tuple[int, int]:
-        return (1, 0)

@@ -158,13 +158,15 @@ _EXACT_DTYPE = frozenset({"cast", "bitcast", "nextafter", "copy"})
 
 def _primitive(node: Expr) -> Step:
     row = OPS[node.op]
-    meaning, target = row.meaning, node.dtype.numpy
+    meaning = row.meaning
     given, static = node.args[: row.arity], node.args[row.arity :]
     widen = node.op not in _EXACT_DTYPE and any(operand.dtype in _WIDER for operand in operands(node))
 
-    def finish(result: Any) -> np.ndarray:
+    def finish(result: Any, dtype: Any = node.dtype) -> Any:
+        if isinstance(dtype, tuple):
+            return tuple(map(finish, result, dtype))
         array = np.asarray(result)
-        return array if array.dtype == target else dt.cast(array, node.dtype)
+        return array if array.dtype == dtype.numpy else dt.cast(array, dtype)
 
     if not widen and all(type(arg) is Expr for arg in given):
         if len(given) == 1:

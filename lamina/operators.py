@@ -46,6 +46,14 @@ def _uses(*keys: str) -> Callable[[_Method], _Method]:
     return note
 
 
+def untraced_write(written: object) -> NotImplementedError:
+    """The error for a write in place that a trace would have to remember."""
+    return NotImplementedError(
+        f"{written!r} was written in place, and in-place writes aren't traced yet; write x = x + y for x += y, and "
+        "lamina.scatter(x, index, value), np.where(mask, value, x) or lamina.concat for x[index] = value"
+    )
+
+
 # Operators
 
 
@@ -61,6 +69,14 @@ def _reflected(key: str) -> "Callable[[Operators, object], Any]":
     @_uses(key)
     def operate(self: "Operators", other: object) -> Any:
         return FUNCTIONS[key](other, self) if isinstance(other, _OPERANDS) else NotImplemented
+
+    return operate
+
+
+def _in_place(key: str) -> "Callable[[Operators, object], Any]":
+    @_uses(key)
+    def operate(self: "Operators", other: object) -> Any:
+        return self._write(FUNCTIONS[key](self, other)) if isinstance(other, _OPERANDS) else NotImplemented
 
     return operate
 
@@ -229,8 +245,8 @@ def _axis(axis: SupportsIndex, rank: int) -> int:
 class Operators:
     """The mixin of everything that is a lamina array.
 
-    A subclass has ``shape`` and ``dtype``. An operand that is no array, NumPy scalar, Python number, list or tuple is
-    left to its own reflected operator, so that Python's TypeError follows if it has none.
+    A subclass has ``shape``, ``dtype`` and ``_write``. An operand that is no array, NumPy scalar, Python number, list
+    or tuple is left to its own reflected operator, so that Python's TypeError follows if it has none.
     """
 
     __slots__ = ()
@@ -257,6 +273,13 @@ class Operators:
     def size(self) -> int:
         """The number of elements."""
         return math.prod(self.shape)
+
+    @abstractmethod
+    def _write(self, result: Any) -> Any:
+        """What an operator in place leaves under the name of this array, given the result that is to be written to it.
+
+        That is the array itself where it holds its elements, and the result where it is a number, which never changes.
+        """
 
     # fmt: off
     __add__       = _binary("add")
@@ -285,6 +308,19 @@ class Operators:
     __rxor__      = _reflected("bitwise_xor")
     __rlshift__   = _reflected("bitwise_left_shift")
     __rrshift__   = _reflected("bitwise_right_shift")
+    __iadd__      = _in_place("add")
+    __isub__      = _in_place("subtract")
+    __imul__      = _in_place("multiply")
+    __itruediv__  = _in_place("divide")
+    __ifloordiv__ = _in_place("floor_divide")
+    __imod__      = _in_place("remainder")
+    __ipow__      = _in_place("pow")
+    __imatmul__   = _in_place("matmul")
+    __iand__      = _in_place("bitwise_and")
+    __ior__       = _in_place("bitwise_or")
+    __ixor__      = _in_place("bitwise_xor")
+    __ilshift__   = _in_place("bitwise_left_shift")
+    __irshift__   = _in_place("bitwise_right_shift")
     __eq__        = _binary("equal")
     __ne__        = _binary("not_equal")
     __lt__        = _binary("less")

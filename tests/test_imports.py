@@ -23,6 +23,7 @@ ROOMS = (
     "dtype",
     "layout",
     "operators",
+    "dlpack",
     "array",
     "expr",
     "tree",

@@ -21,7 +21,7 @@ from lamina.trace.scope import Scope, current, escaped, user_source
 from lamina.trace.value import Kind, Value
 
 NUMBER_DTYPES: dict[type, DType] = {bool: dt.bool, int: dt.int64, float: dt.float64, complex: dt.complex128}
-NUMBER_TYPES = {dtype: number for number, dtype in NUMBER_DTYPES.items()}
+NUMBER_TYPES = {dtype: number for number, dtype in NUMBER_DTYPES.items()} | {dt.uint64: int}
 
 
 def scope_now() -> Scope:
@@ -45,7 +45,7 @@ def node_of(value: Value) -> Expr:
 def emit(op: str, *args: Any, kind: Kind = Kind.ARRAY) -> Value:
     """The value of a new node; values among the args, and in tuples of them, stand for their nodes."""
     scope = scope_now()
-    return Value(scope.emit(op, *(_as_arg(arg) for arg in args)), scope, kind)
+    return Value(scope.emit(op, *map(_as_arg, args)), scope, kind)
 
 
 def decayed(value: Value) -> Value:
@@ -81,6 +81,8 @@ def constant(number: Any, dtype: DType, kind: Kind = Kind.NUMBER) -> Value:
 
 def _python_number(number: Any, dtype: DType) -> Any:
     """The number as this dtype holds it, so that a graph shows it exactly."""
+    if type(number) is int and dtype.kind in ("float", "complex"):
+        number = float(number)  # NumPy rounds a Python integer twice
     return dt.cast(np.asarray(number), dtype).item()
 
 
@@ -166,6 +168,10 @@ def to_dtype(value: Value, dtype: DType) -> Value:
         return Value(Expr("constant", (_python_number(number, dtype),), dtype, (), user_source()), value.scope, value.kind)
     if value.kind is Kind.NUMBER and value.dtype == dt.int64 and dtype.kind in ("signed", "unsigned"):
         _check_number_fits(value, dtype)
+    if value.kind is Kind.NUMBER and value.dtype == dt.int64 and dtype.kind in ("float", "complex"):
+        value = emit("cast", value, dt.float64, kind=value.kind)  # NumPy rounds a Python integer twice
+        if dtype == dt.float64:
+            return value
     return emit("cast", value, dtype, kind=value.kind)
 
 
@@ -189,26 +195,41 @@ def operand_dtypes(op: str, *things: Any) -> tuple[DType, ...]:
 
     >>> operand_dtypes("add", dt.int8, dt.uint8), operand_dtypes("sqrt", dt.int32), operand_dtypes("add", dt.float32, float)
     ((lamina.int16, lamina.int16), (lamina.float64,), (lamina.float32, lamina.float32))
+    >>> operand_dtypes("less", dt.int64, dt.uint64), operand_dtypes("add", dt.int4, int), operand_dtypes("sqrt", dt.int4)
+    ((lamina.int64, lamina.uint64), (lamina.int4, lamina.int4), (lamina.float16,))
     """
-    meaning = OPS[op].meaning
-    strong = [thing for thing in things if isinstance(thing, DType)]
-    if isinstance(meaning, np.ufunc) and all(dtype.name in _NUMPY_OWN for dtype in strong):
-        weak_bool = [np.dtype(bool) if thing is bool else thing for thing in things]
-        asked = [thing.numpy if isinstance(thing, DType) else thing for thing in weak_bool]
-        try:
-            loop = meaning.resolve_dtypes((*asked, *[None] * meaning.nout))
-        except TypeError as error:
-            raise TypeError(f"{op} is not defined for {', '.join(_thing_name(thing) for thing in things)}") from error
-        return tuple(dt.from_numpy(each) for each in loop[: len(things)])
     meet = dt.result_type(*things)
-    for candidate in (meet, _WIDER_INTEGER.get(meet, meet), dt.float64):
-        if _accepts(op, candidate, len(things)):
-            return (candidate,) * len(things)
-    raise TypeError(f"{op} is not defined for {', '.join(_thing_name(thing) for thing in things)}")
+    lifted = [_NUMPYS.get(thing, thing) for thing in things]
+    if dt.bfloat16 in things or not isinstance(OPS[op].meaning, np.ufunc):
+        loop = (meet if _accepts(op, meet, len(things)) else _as_float(dt.result_type(*lifted)),) * len(things)
+    else:
+        loop = _loop(op, lifted)
+        # NumPy has no loops of packed dtypes, so they meet in whole bytes there
+        if lifted != list(things) and len(set(loop)) == 1 and loop[0].kind == meet.kind:
+            loop = (meet,) * len(things)
+    if len(set(loop)) == 1 and not _accepts(op, loop[0], len(things)):
+        raise TypeError(f"{op} is not defined for {', '.join(map(_thing_name, things))}")
+    return loop
 
 
-_NUMPY_OWN = {name for name, dtype in dt.DTYPES.items() if dtype.numpy.isbuiltin == 1}
-_WIDER_INTEGER = {dt.int4: dt.int8, dt.uint4: dt.uint8}
+# The dtypes of NumPy's next to those that it lacks.
+_NUMPYS: dict[Any, DType] = {dt.int4: dt.int8, dt.uint4: dt.uint8, dt.bfloat16: dt.float32}
+
+
+def _loop(op: str, things: Sequence[Any]) -> tuple[DType, ...]:
+    """The operands' dtypes in the loop that NumPy's ufunc of an op chooses."""
+    ufunc: Any = OPS[op].meaning
+    asked = [thing.numpy if isinstance(thing, DType) else np.dtype(bool) if thing is bool else thing for thing in things]
+    try:
+        loop = ufunc.resolve_dtypes((*asked, *[None] * ufunc.nout))
+    except TypeError as error:
+        raise TypeError(f"{op} is not defined for {', '.join(map(_thing_name, things))}") from error
+    return tuple(dt.from_numpy(each) for each in loop[: len(things)])
+
+
+def _as_float(dtype: DType) -> DType:
+    """The float that functions of floats make of a dtype: int8 and bool become float16, int16 float32, others float64."""
+    return dtype if dtype.kind in ("float", "complex") else dt.from_numpy(np.sqrt.resolve_dtypes((dtype.numpy, None))[0])
 
 
 def _thing_name(thing: Any) -> str:
@@ -222,9 +243,15 @@ class _Operand:
         self.dtype, self.shape = dtype, ()
 
 
+@functools.lru_cache(maxsize=4096)
+def result_dtype(op: str, dtypes: tuple[DType, ...]) -> DType:
+    """The result's dtype by the row of an elementwise op, for operands of these dtypes; `TypeError` where it has none."""
+    return OPS[op].dtype(*map(_Operand, dtypes))
+
+
 def _accepts(op: str, dtype: DType, arity: int) -> bool:
     try:
-        OPS[op].dtype(*(_Operand(dtype) for _ in range(arity)))
+        result_dtype(op, (dtype,) * arity)
     except TypeError:
         return False
     return True
@@ -251,7 +278,10 @@ def reshape(value: Value, shape: tuple[int, ...]) -> Value:
 
 def broadcast_to(value: Value, shape: tuple[int, ...]) -> Value:
     """The value repeated along new axes and axes of extent 1; `ValueError` where an extent doesn't fit."""
-    return value if shape == value.shape else apply_move(value, move.Broadcast(shape))
+    return value if shape == value.shape else apply_move(value, _broadcast(shape))
+
+
+_broadcast = functools.lru_cache(maxsize=1024)(move.Broadcast)
 
 
 def permute(value: Value, axes: tuple[int, ...]) -> Value:

@@ -1,33 +1,83 @@
 """Elementwise operations on anything NumPy takes: promoted, broadcast, and of the kind NumPy would give."""
 
+from collections.abc import Sequence
 from typing import Any
 
-from lamina.trace import numbers
-from lamina.trace.build import as_value, broadcast_shape, broadcast_to, emit, operand_dtypes, thing_of, to_dtype
+from lamina import dtype as dt
+from lamina.expr import Expr
+from lamina.trace.build import (
+    as_value,
+    broadcast_shape,
+    broadcast_to,
+    constant,
+    node_of,
+    operand_dtypes,
+    result_dtype,
+    scope_now,
+    thing_of,
+    to_dtype,
+    with_kind,
+)
+from lamina.trace.numbers import COMPARISONS, compare_beyond, compare_signed_unsigned
+from lamina.trace.scope import user_source
 from lamina.trace.value import Kind, Value
 
 _WHICH = ("the first operand", "the second operand", "the third operand")
 
 
 def elementwise(op: str, *things: Any) -> Value:
-    """The value of an elementwise op on arrays and numbers.
+    """The value of an elementwise op on arrays and numbers, by the rules of NumPy's functions.
 
-    Python numbers alone are computed by Python's rules, into a number; otherwise a result of no axis is a NumPy scalar.
-    Raises `TypeError` where the op isn't defined for the dtypes, `ValueError` where the shapes don't broadcast.
+    Python numbers adapt to the arrays they meet; a result of no axis is a NumPy scalar.
+    Raises `TypeError` where the op isn't defined for the dtypes, `ValueError` where the shapes don't broadcast,
+    `OverflowError` for a Python integer that the dtype it meets doesn't hold.
     """
-    names = _WHICH if len(things) > 1 else ("the operand",)
-    values = [as_value(thing, name) for thing, name in zip(things, names, strict=False)]
-    if all(value.kind is Kind.NUMBER for value in values):
-        if any(value.is_traced for value in values):
-            return numbers.compute(op, values)
-        values = [Value(value.expr, value.scope, Kind.SCALAR) for value in values]  # literals: NumPy's rules
-    if op in numbers.COMPARISONS:
-        known = numbers.compare_beyond(op, *values)
-        if known is not None:
-            return known
+    values = [thing if type(thing) is Value else _operand(op, i, things) for i, thing in enumerate(things)]
+    shapes = [value.expr.shape for value in values]
+    shape = shapes[0] if shapes.count(shapes[0]) == len(shapes) else broadcast_shape(*shapes)
+    if any(value.kind is Kind.NUMBER for value in values):
+        if all(value.kind is Kind.NUMBER for value in values):
+            values = [with_kind(value, Kind.SCALAR) for value in values]
+        elif op in COMPARISONS:
+            known, values = _compared(op, values)
+            if known is not None:
+                return with_kind(broadcast_to(known, shape), Kind.ARRAY if shape else Kind.SCALAR)
     dtypes = operand_dtypes(op, *map(thing_of, values))
-    if len(set(dtypes)) > 1:
-        return numbers.compare_signed_unsigned(op, *values)
-    shape = broadcast_shape(*(value.shape for value in values))
     operands = [broadcast_to(to_dtype(value, dtype), shape) for value, dtype in zip(values, dtypes, strict=True)]
-    return emit(op, *operands, kind=Kind.ARRAY if shape else Kind.SCALAR)
+    kind = Kind.ARRAY if shape else Kind.SCALAR
+    if len(set(dtypes)) > 1:
+        return with_kind(compare_signed_unsigned(op, operands), kind)
+    # by now the rules of the op's row hold, so they need not be asked for this node
+    result = result_dtype(op, dtypes)
+    return Value(Expr(op, tuple(map(node_of, operands)), result, shape, user_source()), scope_now(), kind)
+
+
+def _operand(op: str, i: int, things: Sequence[Any]) -> Value:
+    """A thing as a value; an integer beyond 64 bits by what it meets."""
+    thing = things[i]
+    if type(thing) is not int or dt.fits(thing, dt.int64) or len(things) == 1:
+        return as_value(thing, _WHICH[i] if len(things) > 1 else "the operand")
+    others = [thing_of(as_value(each)) for each in things if type(each) is not int]
+    meet = dt.result_type(*others) if others else dt.int64
+    if meet.kind in ("float", "complex"):
+        return constant(float(thing), dt.float64)
+    if op in COMPARISONS and meet.kind in ("signed", "unsigned"):
+        return Value(Expr("constant", (thing,), dt.uint64, ()), scope_now(), Kind.NUMBER)  # for `_compared` alone
+    dt.check_fits(thing, meet if meet.kind == "unsigned" else dt.int64)
+    return constant(thing, dt.uint64)
+
+
+def _compared(op: str, values: list[Value]) -> tuple[Value | None, list[Value]]:
+    """A comparison with one Python number: its result where that is known, and its operands.
+
+    NumPy compares a Python integer with integers of any dtype by its value.
+    """
+    for i, value in enumerate(values):
+        other = values[1 - i]
+        if value.kind is not Kind.NUMBER or value.dtype.kind not in ("signed", "unsigned"):
+            continue
+        if value.expr.op == "constant":
+            return compare_beyond(op, value.expr.args[0], other, swapped=i == 1), values
+        if other.dtype.kind in ("signed", "unsigned"):
+            values[i] = with_kind(value, Kind.SCALAR)
+    return None, values

@@ -1,15 +1,21 @@
 """What a function reads from outside its arguments, so that the next call sees when it was rebound, as Python's does.
 
-Globals and closure cells of the function, of the user's functions it names, and the attributes of a method's object are
-read once when it is traced and compared before each later call: numbers and strings by value and type, anything else by
-identity, containers leaf by leaf. Arrays are captured by reference, so what they hold needs no guard.
+Globals and closure cells of the function and of the user's functions it names, and the attributes, by the names in its
+code, of what those hold and of a method's own object, are read once when it is traced and compared before each later
+call: numbers and strings by value and type, anything else by identity, containers leaf by leaf. Arrays are captured by
+reference, so what they hold needs no guard, and neither does what a function only writes (``calls += 1``,
+``log.append(x)``).
 """
 
+import dis
 import functools
 import os
+import re
+import sys
 import sysconfig
+from collections import deque
 from collections.abc import Callable, Iterator
-from types import CellType, CodeType, FunctionType, MethodType
+from types import CellType, CodeType, FunctionType, MemberDescriptorType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,20 +25,21 @@ import lamina.array
 from lamina.expr.containers import flatten
 
 _VALUES = (bool, int, float, complex, str, bytes)
-_LARGEST = 64  # leaves of a container that are worth comparing at each call
 _LIBRARIES = tuple(
     os.path.join(path, "")
     for path in {
-        *(sysconfig.get_paths()[name] for name in ("stdlib", "purelib", "platlib")),
-        *(os.path.dirname(os.path.abspath(module.__file__)) for module in (lamina.array, np, optree)),
+        *(str(sysconfig.get_path(name)) for name in ("stdlib", "purelib", "platlib")),
+        *(os.path.dirname(os.path.abspath(str(module.__file__))) for module in (lamina.array, np, optree)),
     }
 )
+
+Read = Callable[[], Any]
 
 
 class Guard(NamedTuple):
     """One thing that was read: how to read it again, and what it was."""
 
-    read: Callable[[], Any]
+    read: Read
     leaves: list[Any]
     structure: Any
 
@@ -40,9 +47,12 @@ class Guard(NamedTuple):
         """Whether reading it gives what it was."""
         try:
             leaves, structure = _content(self.read())
-        except (NameError, ValueError, AttributeError, KeyError):
+        except _UNBOUND:
             return False
         return structure == self.structure and all(map(_same, leaves, self.leaves))
+
+
+_UNBOUND = (NameError, ValueError, AttributeError, KeyError)  # an empty cell is a ValueError
 
 
 def guards_of(function: Callable[..., Any]) -> list[Guard]:
@@ -54,81 +64,222 @@ def guards_of(function: Callable[..., Any]) -> list[Guard]:
     True
     """
     guards: list[Guard] = []
-    seen: set[int] = set()
-    stack: list[Any] = [function]
+    seen: dict[tuple[int, int], Any] = {}  # holds what was met, so that no id is met twice
+    stack = _called(function)
     while stack:
-        called = stack.pop()
-        if id(called) in seen:
+        thing, code = stack.pop()
+        if (id(thing), id(code)) in seen:
             continue
-        seen.add(id(called))
-        for read in _reads(called):
+        seen[id(thing), id(code)] = thing, code
+        for read in _reads_of_function(thing) if code is None else _reads_of_attributes(thing, code):
             try:
                 value = read()
-            except (NameError, ValueError, AttributeError, KeyError):
+            except _UNBOUND:
                 continue  # not bound yet; if the function needs it, Python says so
-            guards.append(Guard(read, *_content(value)))
-            stack.extend(_callables(value))
+            leaves, structure = _content(value)
+            guards.append(Guard(read, leaves, structure))
+            for leaf in leaves:
+                stack += _followed(leaf, thing, code)
     return guards
 
 
-def _reads(called: Any) -> Iterator[Callable[[], Any]]:
-    if isinstance(called, MethodType):
-        instance = called.__self__
-        yield lambda: vars(instance) if hasattr(instance, "__dict__") else instance
-        yield lambda: called.__func__
+# What is read
+
+# A thing and how it is used: a function that is called (`None`), or an object whose attributes this code names.
+_Followed = list[tuple[Any, CodeType | None]]
+
+
+def _called(function: Any) -> _Followed:
+    if isinstance(function, MethodType):
+        return [*_called(function.__func__), *_of_object(function.__self__, function.__func__)]
+    if isinstance(function, (FunctionType, functools.partial, type)) or _wrapped(function):
+        return [(function, None)]
+    call = next((vars(base)["__call__"] for base in type(function).__mro__ if "__call__" in vars(base)), None)
+    return [(call, None), *_of_object(function, call)] if isinstance(call, FunctionType) else []
+
+
+def _of_object(thing: Any, function: Any) -> _Followed:
+    code = _code_of(_wrapped(function) or function)
+    return [(thing, code)] if code is not None and _is_users_code(code) else []
+
+
+def _wrapped(thing: Any) -> Any:
+    """The function that a wrapper of `functools.wraps` is around; no ``__getattr__`` is asked."""
+    return getattr(thing, "__dict__", {}).get("__wrapped__")
+
+
+def _reads_of_function(called: Any) -> Iterator[Read]:
+    if isinstance(called, FunctionType) and _is_users_code(called.__code__):
+        namespace, names = called.__globals__, _names_read(called.__code__)
+        for name in names & namespace.keys():
+            yield functools.partial(namespace.__getitem__, name)
+        for name, cell in zip(called.__code__.co_freevars, called.__closure__ or (), strict=True):
+            if name in names:
+                yield functools.partial(_cell, cell)
+        yield lambda: (called.__defaults__, called.__kwdefaults__)
     elif isinstance(called, functools.partial):
         yield lambda: (called.func, called.args, called.keywords)
-    elif isinstance(called, FunctionType):
-        namespace = called.__globals__
-        for name in _names(called.__code__):
-            if name in namespace:
-                yield functools.partial(namespace.__getitem__, name)
-        for cell in called.__closure__ or ():
-            yield functools.partial(_cell, cell)
-        yield lambda: (called.__defaults__, called.__kwdefaults__)
-    elif hasattr(called, "__wrapped__"):
-        yield lambda: called.__wrapped__
-    elif not isinstance(called, type):
-        yield lambda: type(called).__call__
-        yield lambda: vars(called) if hasattr(called, "__dict__") else None
+    elif _wrapped(called):
+        yield lambda: _wrapped(called)
+
+
+def _reads_of_attributes(thing: Any, code: CodeType) -> Iterator[Read]:
+    names = _names_read(code)
+    found = names & getattr(thing, "__dict__", {}).keys()
+    if not isinstance(thing, ModuleType):
+        classes = [base for base in _classes(thing) if _is_users_module(base.__module__)]
+        found = found.union(*(names & vars(base).keys() for base in classes))
+    for name in found:
+        yield functools.partial(_attribute, thing, name)
+
+
+def _classes(thing: Any) -> tuple[type, ...]:
+    return (thing if isinstance(thing, type) else type(thing)).__mro__
+
+
+def _attribute(thing: Any, name: str) -> Any:
+    """What an object, a class or a module holds under a name; no property or ``__getattr__`` runs."""
+    own = getattr(thing, "__dict__", {})
+    if name in own or isinstance(thing, ModuleType):
+        return own[name]
+    found = next(vars(base)[name] for base in _classes(thing) if name in vars(base))
+    is_slot = isinstance(found, MemberDescriptorType) and not isinstance(thing, type)
+    return found.__get__(thing) if is_slot else found
 
 
 def _cell(cell: CellType) -> Any:
     return cell.cell_contents
 
 
-def _names(code: CodeType) -> set[str]:
-    """The global names in a function's code and in that of the functions inside it."""
-    names, codes = set(code.co_names), [code]
-    while codes:
-        for constant in codes.pop().co_consts:
-            if isinstance(constant, CodeType):
-                names.update(constant.co_names)
-                codes.append(constant)
-    return names
-
-
-def _callables(value: Any) -> list[Any]:
-    """The user's functions in what was read, whose own reads count too; a library's don't change."""
-    return [leaf for leaf in _content(value)[0] if is_users(leaf)]
-
-
-def is_users(leaf: Any) -> bool:
-    """Whether a thing is a function of the user's, not a library's."""
-    if isinstance(leaf, MethodType):
+def _followed(leaf: Any, owner: Any, code: CodeType | None) -> _Followed:
+    """How a thing is used in turn that the function `owner` read, or names in `code` from the object `owner`."""
+    if isinstance(leaf, (*_VALUES, np.ndarray, np.generic, type(None))):
+        return []
+    if isinstance(leaf, ModuleType) and not _is_users_module(leaf.__name__):
+        return []
+    names = code or _code_of(owner)
+    if isinstance(leaf, property):
+        leaf = leaf.fget
+    elif isinstance(leaf, (classmethod, staticmethod)):
         leaf = leaf.__func__
-    function = leaf if isinstance(leaf, FunctionType) else getattr(leaf, "__wrapped__", None)
-    if isinstance(function, FunctionType):
-        return not function.__code__.co_filename.startswith(_LIBRARIES)
-    return isinstance(leaf, functools.partial)
+    if isinstance(_wrapped(leaf) or leaf, FunctionType):
+        # one that was found in an object or its class is a method of it
+        return [(leaf, None), *([] if code is None or isinstance(owner, ModuleType) else _of_object(owner, leaf))]
+    return [*_called(leaf), *([] if names is None else [(leaf, names)])]
+
+
+def _code_of(called: Any) -> CodeType | None:
+    return called.__code__ if isinstance(called, FunctionType) else None
+
+
+def is_users(function: FunctionType) -> bool:
+    """Whether a function is the user's, not a library's."""
+    return _is_users_code(function.__code__)
+
+
+def _is_users_code(code: CodeType) -> bool:
+    return not code.co_filename.startswith(_LIBRARIES)  # what a library defines doesn't change
+
+
+def _is_users_module(name: Any) -> bool:
+    file = getattr(sys.modules.get(name), "__file__", None)
+    return not file.startswith(_LIBRARIES) if file else name == "__main__"
+
+
+# Names in code
+
+
+@functools.lru_cache(maxsize=1024)
+def _names_read(code: CodeType) -> frozenset[str]:
+    """The names of globals, cells and attributes that a function's code, with the functions inside it, reads.
+
+    >>> def counted(x):
+    ...     global calls
+    ...     calls += 1
+    ...     log.append(x)
+    ...     return x * scale
+    >>> sorted(_names_read(counted.__code__))
+    ['append', 'scale']
+    """
+    read: set[str] = set()
+    codes = [code]
+    while codes:
+        code = codes.pop()
+        codes += [each for each in code.co_consts if isinstance(each, CodeType)]
+        read |= {*code.co_names, *code.co_freevars} - _only_written(code)
+    return frozenset(read)
+
+
+# What follows the load of a name whose value goes nowhere, one letter an instruction: ``n += 1``, ``d[k] = v``,
+# ``d[k] += 1`` and ``x.n += 1``.
+_WRITTEN = re.compile("cbN|[cl]a*S|[cl]a*yybcbssS|cbsN")
+_LETTERS = {
+    "LOAD_CONST": "c",
+    "LOAD_SMALL_INT": "c",
+    "LOAD_FAST": "l",
+    "LOAD_FAST_BORROW": "l",
+    "LOAD_GLOBAL": "l",
+    "LOAD_DEREF": "l",
+    "LOAD_ATTR": "a",
+    "BINARY_OP": "b",
+    "BINARY_SUBSCR": "b",
+    "COPY": "y",
+    "SWAP": "s",
+    "STORE_SUBSCR": "S",
+    "STORE_GLOBAL": "N",
+    "STORE_DEREF": "N",
+    "STORE_ATTR": "N",
+}
+_MUTATORS = frozenset({"append", "appendleft", "extend", "insert", "add", "clear"})
+_ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD")
+_NO_USE = ("STORE_", "DELETE_", "MAKE_CELL", "LOAD_CLOSURE")
+
+
+def _only_written(code: CodeType) -> set[str]:
+    instructions = [
+        each for each in dis.get_instructions(code) if each.opname not in ("PRECALL", "EXTENDED_ARG", "NOP")
+    ]
+    letters = "".join(_LETTERS.get(each.opname, ".") for each in instructions)
+    written, used = set(), set()
+    for place, instruction in enumerate(instructions):
+        if instruction.opcode not in dis.hasname and instruction.opcode not in dis.hasfree:
+            continue
+        name = instruction.argval
+        found = _WRITTEN.match(letters, place + 1)
+        stored = instructions[found.end() - 1] if found else None
+        method = instructions[place + 1] if place + 1 < len(instructions) else None
+        if (
+            instruction.opname.startswith(_NO_USE)
+            or (stored is not None and (stored.opname == "STORE_SUBSCR" or stored.argval == name))
+            or (method is not None and method.opname in _ATTRIBUTES and method.argval in _MUTATORS)
+        ):
+            written.add(name)
+        else:
+            used.add(name)
+    return written - used
+
+
+# Comparing
 
 
 def _content(value: Any) -> tuple[list[Any], Any]:
-    if isinstance(value, (dict, list, tuple)):
-        leaves, structure = flatten(value)
-        if len(leaves) <= _LARGEST:
-            return leaves, structure
+    """The leaves of a container, and what it is made of; anything else is a leaf."""
+    for kind, plain in _CONTAINERS:
+        if isinstance(value, kind):
+            try:
+                leaves, structure = flatten(plain(value))
+            except RecursionError:  # it contains itself
+                break
+            return leaves, (type(value), structure)
     return [value], None
+
+
+_CONTAINERS: tuple[tuple[Any, Callable[[Any], Any]], ...] = (
+    (dict, dict),
+    (list, list),
+    (tuple, tuple),
+    ((set, frozenset, deque), list),
+)
 
 
 def _same(a: Any, b: Any) -> bool:

@@ -9,7 +9,7 @@ import itertools
 import os
 import sys
 import threading
-from types import TracebackType
+from types import FrameType, TracebackType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -211,10 +211,16 @@ def escaped(expr: Expr, owner: Scope) -> EscapedValueError:
 
 def user_source() -> Source | None:
     """The innermost line that belongs neither to lamina nor to NumPy."""
-    frame = sys._getframe(1)
+    frame: FrameType | None = sys._getframe(1)
     while frame is not None:
         code = frame.f_code
-        if not code.co_filename.startswith(_PACKAGES):
-            return Source(code.co_filename, frame.f_lineno, code.co_name)
-        frame = frame.f_back  # type: ignore[assignment]
+        file = code.co_filename
+        if file not in _our_files:  # which is asked some ten times a node
+            if not file.startswith(_PACKAGES):
+                return Source(file, frame.f_lineno, code.co_name)
+            _our_files.add(file)
+        frame = frame.f_back
     return None
+
+
+_our_files: set[str] = set()

@@ -5,6 +5,7 @@ operators and NumPy's methods and protocols through the table of `lamina.operato
 What would need the elements themselves raises an error that says what to write instead.
 """
 
+import functools
 from collections.abc import Iterator
 from enum import Enum
 from typing import Any, NoReturn
@@ -13,8 +14,8 @@ from lamina.dtype import DType
 from lamina.errors import ConcretizationError
 from lamina.expr import Expr, describe
 from lamina.expr.tree import post_order
-from lamina.operators import FUNCTIONS, Operators
 from lamina.layout import Layout
+from lamina.operators import FUNCTIONS, KEYS, Operators
 from lamina.trace.scope import Cell, Scope, current, escaped
 
 
@@ -35,6 +36,28 @@ class Kind(Enum):
     NUMBER = "a Python number"
     SCALAR = "a NumPy scalar"
     ARRAY = "an array"
+
+
+_NUMBERS = (bool, int, float, complex)
+
+
+def _operator(name: str, op: str) -> None:
+    """Give `Value` an operator that follows Python where numbers alone meet, and NumPy elsewhere."""
+    inherited = getattr(Operators, name)
+    reflected = name.startswith("__r") and name != "__rshift__"
+
+    @functools.wraps(inherited)
+    def operate(self: Value, *others: Any) -> Any:
+        if self.kind is Kind.NUMBER and all(_is_number(other) for other in others):
+            operands = (*others, self) if reflected else (self, *others)
+            return FUNCTIONS["number_operator"](op, *operands)
+        return inherited(self, *others)
+
+    setattr(Value, name, operate)
+
+
+def _is_number(thing: Any) -> bool:
+    return thing.kind is Kind.NUMBER if type(thing) is Value else type(thing) in _NUMBERS
 
 
 class Pin(BaseException):
@@ -179,8 +202,25 @@ class Value(Operators):
             raise TypeError("only integer scalar arrays can be converted to a scalar index")
         self._demand("an index, a length or range(…)", "lamina.fori_loop, or an index through x[i] with x traced")
 
+    # What gives a Python number
+
     def __round__(self, digits: int | None = None) -> Any:
-        return FUNCTIONS["round"](self) if digits is None else FUNCTIONS["__round__"](self, digits)
+        if self.kind is Kind.ARRAY:
+            raise TypeError("type numpy.ndarray doesn't define __round__ method; write np.round")
+        if digits is None:
+            return FUNCTIONS["number_operator"]("round", self)
+        if self.kind is Kind.NUMBER:  # to the nearest decimal number, for which there is no op
+            self._demand("round(…, digits)", "np.round")
+        return FUNCTIONS["round"](self, digits)
+
+    def __floor__(self) -> Any:
+        return FUNCTIONS["number_operator"]("floor", self)
+
+    def __ceil__(self) -> Any:
+        return FUNCTIONS["number_operator"]("ceil", self)
+
+    def __trunc__(self) -> Any:
+        return FUNCTIONS["number_operator"]("trunc", self)
 
     def item(self, *index: int) -> NoReturn:
         """A demand for the number itself, which isn't known while tracing."""
@@ -220,3 +260,9 @@ class Value(Operators):
             f"{wanted} needs the elements of {self!r}{source}, which are unknown while {self.scope.name} is traced. "
             f"Use {instead}"
         )
+
+
+for _name, _keys in KEYS.items():
+    if _name.startswith("__") and len(_keys) == 1 and _keys[0] not in ("getitem", "matmul"):
+        _operator(_name, _keys[0])
+_operator("conjugate", "conj")

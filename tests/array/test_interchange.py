@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 import lamina.dtype as ld
-from lamina.array import Array, _DLTensor, _tensor_in, _Versioned, asarray, copied, from_dlpack, to_numpy
+from lamina.array import Array, asarray, copied, from_dlpack, to_numpy
+from lamina.dlpack import _DLTensor, _Versioned, tensor_in
 from lamina.dtype import DTYPES
 from lamina.layout import Layout
 
@@ -157,7 +158,7 @@ def test_numpy_reads_what_dlpack_says(dtype):
         assert np.shares_memory(out, source) or not values.size
         assert out.flags.writeable == values.flags.writeable
         capsule = asarray(values).__dlpack__(max_version=(1, 0))
-        tensor = _tensor_in(capsule)
+        tensor = tensor_in(capsule)
         assert (tensor.code, tensor.bits, tensor.lanes) == (CODES[dtype.kind], dtype.bits, 1)
     shared = np.from_dlpack(asarray(source))
     shared[0, 0] = 1
@@ -257,7 +258,7 @@ def test_dlpack_of_other_devices():
 def test_bool_through_dlpack():
     array = from_dlpack(np.array([True, False, True]))
     assert array.dtype is ld.bool and array.tolist() == [True, False, True]
-    tensor = _tensor_in(array.__dlpack__())
+    tensor = tensor_in(array.__dlpack__())
     assert (tensor.code, tensor.bits) == (6, 8)
 
 
@@ -281,7 +282,7 @@ def test_dlpack_refuses_dtypes_by_name(code, bits, lanes, words, versioned):
     class Odd:
         def __dlpack__(self, max_version=None):
             capsule = values.__dlpack__(max_version=max_version if versioned else None)
-            tensor = _tensor_in(capsule)
+            tensor = tensor_in(capsule)
             tensor.code, tensor.bits, tensor.lanes = code, bits, lanes
             return capsule
 
@@ -313,7 +314,7 @@ def test_dlpack_refuses_used_capsules():
 def test_bfloat16_through_dlpack():
     source = np.array([1.5, -2, 3]).astype(ml_dtypes.bfloat16)
     capsule = asarray(source).__dlpack__(max_version=(1, 0))
-    tensor = _tensor_in(capsule)
+    tensor = tensor_in(capsule)
     assert (tensor.code, tensor.bits, tensor.lanes) == (4, 16, 1)
     assert ctypes.string_at(tensor.data, 6) == source.tobytes()
     array = from_dlpack(asarray(source))

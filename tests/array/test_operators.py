@@ -18,7 +18,8 @@ def eager(function):
     def call(*args, **kwargs):
         args = [to_numpy(x) if isinstance(x, Array) else x for x in args]
         kwargs = {n: to_numpy(x) if isinstance(x, Array) else x for n, x in kwargs.items()}
-        result = function(*args, **kwargs)
+        with np.errstate(all="ignore"):
+            result = function(*args, **kwargs)
         return tuple(map(asarray, result)) if isinstance(result, tuple) else asarray(result)
 
     return call
@@ -108,13 +109,83 @@ def test_unary_operators_are_numpys(function, namespace):
     assert same(function(asarray(x)), function(x))
 
 
-def test_operators_in_place_make_new_arrays(namespace):
-    x = y = asarray([1, 2])
-    x += 1
-    x *= [2, 3]
-    assert x.tolist() == [4, 9] and y.tolist() == [1, 2]
-    z = np.array([1.0, 2.0])
-    kept = z
+IN_PLACE = [
+    *(operator.iadd, operator.isub, operator.imul, operator.itruediv, operator.ifloordiv, operator.imod, operator.ipow),
+    *(operator.iand, operator.ior, operator.ixor, operator.ilshift, operator.irshift, operator.imatmul),
+]
+
+
+def outcome(function, target, other):
+    """What an operator in place leaves in a NumPy array, and the error that it raises."""
+    try:
+        with np.errstate(all="ignore"):
+            assert function(target, other) is target
+    except (TypeError, ValueError, OverflowError) as error:
+        return next(kind for kind in (TypeError, ValueError, OverflowError) if isinstance(error, kind))
+    return None
+
+
+@pytest.mark.parametrize("function", IN_PLACE, ids=lambda f: f.__name__)
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int64", "float32", "float64", "complex64"])
+def test_operators_in_place_write_as_numpys_do(function, dtype, namespace):
+    """The same elements, the same errors, the same memory: of arrays and numbers of every kind, and through views."""
+    base = np.array([[3, 1, 2], [2, 5, 1], [1, 4, 6]]).astype(dtype)
+    others = [
+        *(np.array([[1, 2, 3], [2, 3, 1], [1, 1, 2]], each) for each in ("bool", "int8", "uint8", "int64", "f4", "f8")),
+        *(np.array([[1, 2], [3, 4]]), np.array([2, 1, 3], "int8"), np.ones((2, 3, 3), dtype), np.eye(3)[:1]),
+        *(2, 300, -1, True, 1.5, 1j, np.float64(1.5), np.array(2, dtype), [1, 2, 3], ((1,), (2,), (3,))),
+    ]
+    for other in others:
+        for view in (np.s_[:], np.s_[::-1], np.s_[:, 1], np.s_[1, 1, ...]):
+            expected, memory = base.copy(), base.copy()
+            array = asarray(memory[view])
+            given = asarray(other) if isinstance(other, np.ndarray) else other
+            error, expected_error = outcome(function, array, given), outcome(function, expected[view], other)
+            if (
+                getattr(other, "dtype", None) == dtype and function is not operator.itruediv
+            ):  # else both the dtype and the shape may be wrong
+                assert error == expected_error, (other, view)
+            assert (error is None) == (expected_error is None), (other, view)
+            np.testing.assert_array_equal(memory, expected)
+            assert np.shares_memory(to_numpy(array), memory) and array.shape == base[view].shape
+
+
+def test_operators_in_place_read_the_right_side_first(namespace):
+    for view in (np.s_[::-1], np.s_[[3, 1, 2, 0]], np.s_[:1]):
+        memory = np.arange(4.0)
+        array = asarray(memory)
+        array += asarray(memory[view])
+        np.testing.assert_array_equal(memory, np.arange(4.0) + np.arange(4.0)[view])
+    memory = np.arange(9.0).reshape(3, 3)
+    matrix = asarray(memory)
+    matrix @= matrix.T
+    np.testing.assert_array_equal(memory, np.arange(9.0).reshape(3, 3) @ np.arange(9.0).reshape(3, 3).T)
+
+
+def test_operators_in_place_convert_without_a_warning(namespace):
+    """As every conversion of lamina: an overflow of a narrower float is an infinity, and a wider integer wraps."""
+    half, byte, packed = asarray([1.0, 2.0], "float16"), asarray([100, 1], "int8"), asarray([7, -8], "int4")
+    half *= np.array([1e9, 0.5])
+    byte += np.array([100, 1])
+    packed += asarray([1, 1], "int8")
+    assert half.tolist() == [np.inf, 1] and byte.tolist() == [-56, 2] and packed.tolist() == [-8, -7]
+    assert (half.dtype, byte.dtype, packed.dtype) == (ld.float16, ld.int8, ld.int4)
+
+
+def test_operators_in_place_say_what_is_wrong(namespace):
+    x = kept = asarray([1, 2])
+    with pytest.raises(TypeError, match=r"Cannot cast the result from float64 to int64.*'same_kind'; write x = x \+ y"):
+        x += 1.5
+    with pytest.raises(ValueError, match=r"non-broadcastable output operand with shape \(2,\).*\(3, 2\)"):
+        x += np.ones((3, 2), int)
+    for other in ("a", None, object()):
+        with pytest.raises(TypeError, match="unsupported operand"):
+            x += other
+    assert x is kept and x.tolist() == [1, 2]
+
+
+def test_operators_of_numpys_arrays_in_place_take_arrays(namespace):
+    z = kept = np.array([1.0, 2.0])
     z += asarray([1, 2])
     assert z is kept and z.tolist() == [2, 4]
 
@@ -304,7 +375,7 @@ def test_keys_name_what_is_called(called):
         elif name == "reshape":
             asarray(x).reshape(-1)
         elif len(inspect.signature(member).parameters) == 2 and name.startswith("__"):
-            getattr(asarray(x), name)(x)
+            getattr(asarray(x), name)(x) if name != "__itruediv__" else asarray(x / 1).__itruediv__(x)
         else:
             getattr(asarray(x), name)()
         assert called and set(called) <= set(keys), name

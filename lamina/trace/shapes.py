@@ -1,0 +1,70 @@
+"""Shapes and axes as functions are given them, and arrays as they take them."""
+
+import operator
+from collections.abc import Sequence
+from typing import Any, SupportsIndex
+
+from lamina.layout import Layout
+from lamina.trace.build import as_value, emit, permute, with_kind
+from lamina.trace.reduction import axis_of
+from lamina.trace.value import Kind, Value
+
+Shape = tuple[int, ...]
+Axes = SupportsIndex | Sequence[SupportsIndex]
+
+
+def as_array(thing: Any, what: str = "x") -> Value:
+    """Anything NumPy takes for an array as one: scalars too, though some of NumPy's functions give back a scalar."""
+    return with_kind(as_value(thing, what), Kind.ARRAY)
+
+
+def like(result: Value, x: Value) -> Value:
+    """A movement's result, which is a scalar only if it has no axis and ``x`` is one."""
+    return with_kind(result, Kind.SCALAR if x.kind is Kind.SCALAR and not result.shape else Kind.ARRAY)
+
+
+def extents_of(shape: SupportsIndex | Sequence[SupportsIndex]) -> list[int]:
+    """A shape, or one extent, as plain ints of any size and sign; a traced number is asked for.
+
+    >>> extents_of(3), extents_of((2, -1))
+    ([3], [2, -1])
+    """
+    if not isinstance(shape, (list, tuple)):
+        try:
+            return [operator.index(shape)]  # type: ignore[arg-type]  # what is no integer raises
+        except TypeError:
+            if not hasattr(shape, "__len__"):
+                raise
+    return [operator.index(extent) for extent in shape]  # type: ignore[union-attr]
+
+
+def shape_of(shape: SupportsIndex | Sequence[SupportsIndex]) -> Shape:
+    """A shape, or one extent, as a shape that an array may have; `ValueError` for any other.
+
+    >>> shape_of(3)
+    (3,)
+    """
+    return Layout.contiguous(tuple(extents_of(shape))).shape
+
+
+def axes_in_order(axes: Axes, rank: int, *, repeated: bool = False) -> Shape:
+    """Axes counted from the front, in the order in which they are given.
+
+    Raises `AxisError` for one outside the rank, `ValueError` for one that is there twice, unless it may be.
+
+    >>> axes_in_order((-1, 0), 3), axes_in_order(1, 3)
+    ((2, 0), (1,))
+    """
+    given = tuple(axes) if isinstance(axes, (tuple, list)) else (axes,)
+    numbers = tuple(axis_of(axis, rank) for axis in given)
+    if not repeated and len(set(numbers)) != len(numbers):
+        raise ValueError(f"repeated axis in {given} of an array of {rank} axes")
+    return numbers
+
+
+def along(value: Value, axis: int, index: Value) -> Value:
+    """The elements at these places of one axis, which the index's axes replace."""
+    rest = tuple(other for other in range(value.ndim) if other != axis)
+    taken = emit("gather", permute(value, (axis, *rest)), (index,))
+    before = range(index.ndim, index.ndim + axis)
+    return permute(taken, (*before, *range(index.ndim), *range(index.ndim + axis, taken.ndim)))
