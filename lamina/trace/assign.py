@@ -8,7 +8,8 @@ from typing import Any
 
 from lamina import dtype as dt
 from lamina.operators import FUNCTIONS
-from lamina.trace.build import as_value, broadcast_shape, broadcast_to, node_of, reshape, scope_now, to_dtype
+from lamina.trace.build import as_value, broadcast_shape, broadcast_to, reshape, to_dtype
+from lamina.trace.choice import store
 from lamina.trace.function import function
 from lamina.trace.value import Kind, Value
 
@@ -30,12 +31,7 @@ def write(target: Value, value: Value) -> None:
             f"assignment to an array in which several indices share an element ({layout}): which value stays is not "
             "defined; copy it first"
         )
-    node = node_of(_fitted(value, target))
-    scope = scope_now()
-    if layout is not None:
-        shifts = tuple((scope.lift(by.expr, by.scope), stride) for by, stride in target.shifts)
-        node = scope.emit("update", scope.read(cell), layout, shifts, node)
-    scope.write(cell, node)
+    store(target, _fitted(value, target))
 
 
 def _fitted(value: Value, target: Value) -> Value:
@@ -49,6 +45,11 @@ def _fitted(value: Value, target: Value) -> Value:
     if not fits:
         raise ValueError(f"could not broadcast input array from shape {value.shape} into shape {target.shape}")
     return broadcast_to(to_dtype(value, target.dtype), target.shape)
+
+
+def same_place(a: Value, b: Value) -> bool:
+    """Whether two views of one memory are of the same elements."""
+    return a.layout == b.layout and a.shifts == b.shifts and a.shape == b.shape
 
 
 @function
@@ -70,7 +71,8 @@ def setitem(x: Any, key: Any, value: Any, /) -> None:
         whole = (*whole, Ellipsis)  # an array, a view of one element too
     part = FUNCTIONS["getitem"](target, whole)
     if part.cell is target.cell:
-        write(part, given)
+        if not (type(value) is Value and given.cell is part.cell and same_place(given, part)):  # what += has written
+            write(part, given)
     else:
         write(target, FUNCTIONS["scatter"](target, key, _fitted(given, part)))
 

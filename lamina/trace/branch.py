@@ -12,6 +12,7 @@ from lamina import dtype as dt
 from lamina.errors import TraceError
 from lamina.expr import Expr, describe, with_effects
 from lamina.trace.build import as_value, common_dtype, constant, node_of, scope_now, to_dtype
+from lamina.trace.choice import Choice
 from lamina.trace.control import predicate_of
 from lamina.trace.rewrite import RUNTIME
 from lamina.trace.scope import Cell, Scope, next_serial
@@ -57,7 +58,7 @@ def branch(test: Value, then: Callable[[], Any], orelse: Callable[[], Any], get:
             left = left._replace(state=right.state)
         if right.has_raised:
             right = right._replace(state=left.state)
-        merged = _Merge(scope, first, left, right)
+        merged = _Merge(scope, predicate, first, left, right)
         state = tuple(merged.name(*each) for each in zip(names, left.state, right.state, strict=True))
     except CannotMerge as error:
         put(start)
@@ -67,7 +68,7 @@ def branch(test: Value, then: Callable[[], Any], orelse: Callable[[], Any], get:
     except BaseException:
         put(start)
         raise
-    put(merged.finish(predicate, state))
+    put(merged.finish(state))
 
 
 def _run(scope: Scope, body: Callable[[], Any], get: Get) -> _Side:
@@ -96,8 +97,12 @@ def _cells(thing: Any) -> set[Cell]:
 class _Merge:
     """The results of the ``cond`` that two branches become: a list of pairs of nodes, and who reads them."""
 
-    def __init__(self, scope: Scope, first: int, left: _Side, right: _Side) -> None:
-        self.scope, self.first, self.left, self.right = scope, first, left, right
+    def __init__(self, scope: Scope, predicate: Value, first: int, left: _Side, right: _Side) -> None:
+        self.scope, self.predicate, self.first, self.left, self.right = scope, predicate, first, left, right
+        for side in (left, right):
+            for cell, memory in side.memories.items():
+                if self._is_new(cell):
+                    scope.layers[-1][cell] = memory  # what a branch made lives on where it is seen
         self.pairs: list[tuple[Expr, Expr]] = []
         self.cells: dict[tuple[Cell, Cell], int] = {}
 
@@ -137,15 +142,15 @@ class _Merge:
     def _array(self, name: str, a: Value, b: Value) -> Any:
         if same_alias(a, b):
             return a
-        if not (self._is_new(a.cell) and self._is_new(b.cell)):
-            raise CannotMerge(f"{_shown(name)} is one array in one and another in the other")
-        if a.layout != b.layout or a.dtype != b.dtype or a.shape != b.shape or a.shifts or b.shifts:
+        if a.dtype != b.dtype or a.shape != b.shape:
             raise CannotMerge(f"{_shown(name)} is {_what(a)} in one and {_what(b)} in the other")
         assert a.cell is not None and b.cell is not None
         key = a.cell, b.cell
+        both_new = self._is_new(a.cell) and self._is_new(b.cell) and a.layout == b.layout and not a.shifts and not b.shifts
+        if not both_new or (key not in self.cells and any(key[0] is x or key[1] is y for x, y in self.cells)):
+            cell = Choice(self.scope, self.predicate, a, b)
+            return Value.alias(cell, None)
         if key not in self.cells:
-            if any(key[0] is x or key[1] is y for x, y in self.cells):
-                raise CannotMerge(f"{_shown(name)} shares memory with another name in one branch alone")
             self.cells[key] = self._pair(self.left.memories[a.cell], self.right.memories[b.cell])
         layout = a.layout
         return _Later(lambda results: Value.alias(results[self.cells[key]], layout))
@@ -158,7 +163,7 @@ class _Merge:
         self.pairs.append((a, b))
         return len(self.pairs) - 1
 
-    def finish(self, predicate: Value, state: tuple[Any, ...]) -> tuple[Any, ...]:
+    def finish(self, state: tuple[Any, ...]) -> tuple[Any, ...]:
         """Emit the cond, write the memories it chooses, and give the variables."""
         scope = self.scope
         written = [cell for cell in self.left.written | self.right.written if not self._is_new(cell)]
@@ -173,7 +178,7 @@ class _Merge:
                 with_effects(side.effects, tuple(pair[k] for pair in self.pairs))
                 for k, side in enumerate((self.left, self.right))
             ]
-            node = scope.emit("cond", ((node_of(predicate), sides[0]),), sides[1])
+            node = scope.emit("cond", ((node_of(self.predicate), sides[0]),), sides[1])
             if effects:
                 scope.perform(node)
             results = [scope.emit("elem", node, i) for i in range(len(self.pairs))]

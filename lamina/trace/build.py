@@ -55,7 +55,7 @@ def decayed(value: Value) -> Value:
 
 def with_kind(value: Value, kind: Kind) -> Value:
     """The same value as another of NumPy's kinds."""
-    return value if value.kind is kind else Value(value.expr, value.scope, kind)
+    return value if value.kind is kind else Value(node_of(value), scope_now(), kind)
 
 
 def emit_node(op: str, *args: Any) -> Expr:
@@ -165,7 +165,7 @@ def to_dtype(value: Value, dtype: DType) -> Value:
         number = expr.args[0]
         if type(number) is int and value.kind is Kind.NUMBER:
             dt.check_fits(number, dtype)
-        return Value(Expr("constant", (_python_number(number, dtype),), dtype, (), user_source()), value.scope, value.kind)
+        return Value(Expr("constant", (_python_number(number, dtype),), dtype, (), user_source()), scope_now(), value.kind)
     if value.kind is Kind.NUMBER and value.dtype == dt.int64 and dtype.kind in ("signed", "unsigned"):
         _check_number_fits(value, dtype)
     if value.kind is Kind.NUMBER and value.dtype == dt.int64 and dtype.kind in ("float", "complex"):

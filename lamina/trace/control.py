@@ -159,7 +159,7 @@ def _loop(what: str, condition: Callable[[Any], Any], body: Callable[[Any], Any]
                 nodes = [node_of(to_dtype(value, carry.dtype)) for value, carry in zip(turned, carries, strict=True)]
                 break
         # a number met an array in the body: it starts as what it becomes
-        values = [Value(to_dtype(v, w.dtype).expr, v.scope, w.kind) for v, w in zip(values, wanted, strict=True)]
+        values = [Value(node_of(to_dtype(v, w.dtype)), outer, w.kind) for v, w in zip(values, wanted, strict=True)]
     captures = scope.params[len(carries) :]
     start = (*map(node_of, values), *(outer.lift(captured, outer) for captured in scope.captures))
     done = with_effects(scope.effects, (*nodes, *captures))
@@ -218,7 +218,7 @@ def fori_loop(start: Any, stop: Any, body: Callable[[Any, Any], Any], initial: A
         if value.shape != () or value.dtype.kind not in ("signed", "unsigned"):
             raise TypeError(f"{what} must be one integer, but it is {describe(value.dtype, value.shape)}")
         value = to_dtype(value, dt.int64)
-        bounds.append(Value(value.expr, value.scope, Kind.NUMBER))
+        bounds.append(Value(node_of(value), scope_now(), Kind.NUMBER))
     last = bounds[1]
 
     def turn(carry: Any) -> Any:

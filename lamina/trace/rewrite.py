@@ -280,13 +280,21 @@ def _strings(names: Iterable[str]) -> ast.expr:
     return ast.Tuple([ast.Constant(name) for name in names], ast.Load())
 
 
+_LOCATED = (ast.stmt, ast.expr, ast.arg, ast.keyword, ast.excepthandler)
+
+
+def _place(new: Any, old: Any) -> Any:
+    """A new node, with the first line of the old one wherever it has none: a traceback shows one line, not a statement."""
+    for node in ast.walk(new):
+        if isinstance(node, _LOCATED) and not hasattr(node, "lineno"):
+            node.lineno = node.end_lineno = old.lineno
+            node.col_offset = node.end_col_offset = old.col_offset
+    return new
+
+
 def _at(new: list[ast.stmt], old: ast.AST) -> list[ast.stmt]:
     """New statements with the line of the old one."""
-    for statement in new:
-        for node in ast.walk(statement):
-            if not hasattr(node, "lineno") and isinstance(node, (ast.stmt, ast.expr, ast.arg, ast.keyword, ast.excepthandler)):
-                ast.copy_location(node, old)
-    return new
+    return [_place(statement, old) for statement in new]
 
 
 class _Rewriter(ast.NodeTransformer):
@@ -355,7 +363,7 @@ class _Rewriter(ast.NodeTransformer):
     def visit_Return(self, node: ast.Return) -> Any:
         value = self.visit(node.value) if node.value else ast.Constant(None)
         if self.return_flag is None:
-            return ast.copy_location(ast.Return(value), node)
+            return _place(ast.Return(value), node)
         return _at([_assign(self.return_value, value), _assign(self.return_flag, ast.Constant(True))], node)
 
     def visit_Break(self, node: ast.Break) -> Any:
@@ -429,7 +437,7 @@ class _Rewriter(ast.NodeTransformer):
         item = f"_lamina_item_{self.count + 1}"
 
         def assign() -> list[ast.stmt]:
-            return _as_list(self.visit(ast.copy_location(ast.Assign([node.target], _load(item)), node)))
+            return _as_list(self.visit(_place(ast.Assign([node.target], _load(item)), node)))
 
         body, k, shared, ends = self._loop(node, assign)
         get, put, names = self._state(k, shared)
@@ -478,7 +486,7 @@ class _Rewriter(ast.NodeTransformer):
     def visit_Assert(self, node: ast.Assert) -> Any:
         message = [self.visit(node.msg)] if node.msg else []
         raised = ast.Raise(ast.Call(_load("AssertionError"), message, []), None)
-        return self.branch(self.visit(node.test), [ast.Pass()], [ast.copy_location(raised, node)], node)
+        return self.branch(self.visit(node.test), [ast.Pass()], [_place(raised, node)], node)
 
     def visit_Raise(self, node: ast.Raise) -> Any:
         if node.exc is None:
@@ -548,7 +556,7 @@ class _Rewriter(ast.NodeTransformer):
     def visit_Assign(self, node: ast.Assign) -> Any:
         value = self.visit(node.value)
         if len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-            return ast.copy_location(ast.Assign(node.targets, value), node)
+            return _place(ast.Assign(node.targets, value), node)
         self.count += 1
         held = f"_lamina_value_{self.count}"
         new = [_assign(held, value)]
@@ -579,8 +587,8 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
         if node.value is None:
-            return ast.copy_location(ast.Pass(), node)
-        return self.visit(ast.copy_location(ast.Assign([node.target], node.value), node))
+            return _place(ast.Pass(), node)
+        return self.visit(_place(ast.Assign([node.target], node.value), node))
 
     def visit_AugAssign(self, node: ast.AugAssign) -> Any:
         operation = ast.Constant(type(node.op).__name__)
@@ -607,7 +615,7 @@ class _Rewriter(ast.NodeTransformer):
     # Expressions
 
     def visit_Subscript(self, node: ast.Subscript) -> Any:
-        return ast.copy_location(_runtime("getitem", self.visit(node.value), self._key(node.slice)), node)
+        return _place(_runtime("getitem", self.visit(node.value), self._key(node.slice)), node)
 
     def visit_Call(self, node: ast.Call) -> Any:
         if isinstance(node.func, ast.Name) and node.func.id in ("super", "locals", "globals", "vars", "eval", "exec") and not (
@@ -616,7 +624,7 @@ class _Rewriter(ast.NodeTransformer):
             self._refuse(node, f"a call of {node.func.id}()")
         keywords = [ast.keyword(each.arg, self.visit(each.value)) for each in node.keywords]
         args = [self.visit(each) for each in node.args]
-        return ast.copy_location(_runtime("call", self.visit(node.func), *args, keywords=keywords), node)
+        return _place(_runtime("call", self.visit(node.func), *args, keywords=keywords), node)
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:
         if node.attr.startswith("__") and not node.attr.endswith("__"):
@@ -632,7 +640,7 @@ class _Rewriter(ast.NodeTransformer):
     def visit_IfExp(self, node: ast.IfExp) -> Any:
         self._refuse_walrus(node.body, node.orelse)
         new = _runtime("choose", self.visit(node.test), _lambda(self.visit(node.body)), _lambda(self.visit(node.orelse)))
-        return ast.copy_location(new, node)
+        return _place(new, node)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> Any:
         self._refuse_walrus(*node.values[1:])
@@ -640,11 +648,11 @@ class _Rewriter(ast.NodeTransformer):
         new = self.visit(node.values[0])
         for value in node.values[1:]:
             new = _runtime(name, new, _lambda(self.visit(value)))
-        return ast.copy_location(new, node)
+        return _place(new, node)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> Any:
         if isinstance(node.op, ast.Not):
-            return ast.copy_location(_runtime("not_", self.visit(node.operand)), node)
+            return _place(_runtime("not_", self.visit(node.operand)), node)
         return self.generic_visit(node)
 
     def visit_Compare(self, node: ast.Compare) -> Any:
@@ -653,12 +661,12 @@ class _Rewriter(ast.NodeTransformer):
         operands = [self.visit(each) for each in (node.left, *node.comparators)]
         names = [type(op).__name__ for op in node.ops]
         if len(names) == 1:
-            return ast.copy_location(_runtime("compare", ast.Constant(names[0]), *operands), node)
+            return _place(_runtime("compare", ast.Constant(names[0]), *operands), node)
         chain = [_lambda(each) for each in operands]  # each is evaluated once, and not after the first false one
-        return ast.copy_location(_runtime("compare_chain", _strings(names), *chain), node)
+        return _place(_runtime("compare_chain", _strings(names), *chain), node)
 
     def visit_List(self, node: Any) -> Any:
-        return ast.copy_location(_runtime("made", self.generic_visit(node)), node)  # type: ignore[arg-type]
+        return _place(_runtime("made", self.generic_visit(node)), node)  # type: ignore[arg-type]
 
     visit_Dict = visit_Set = visit_ListComp = visit_SetComp = visit_DictComp = visit_List
 

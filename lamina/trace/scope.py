@@ -52,6 +52,15 @@ class Cell:
         self.array = array
 
 
+    def read(self, scope: "Scope") -> Expr:
+        """The node of what it holds, in a scope; for kinds of cells that have no version of their own."""
+        return scope.read(self)
+
+    def write(self, scope: "Scope", node: Expr) -> None:
+        """Make it hold a node's value, in a scope."""
+        scope.write(self, node)
+
+
 class _Captured(NamedTuple):
     node: Expr
     array: Any
@@ -170,6 +179,8 @@ class Scope:
 
     def read(self, cell: Cell) -> Expr:
         """What a cell holds now: its version in this scope, at first a param for what it holds in the scope around it."""
+        if type(cell) is not Cell:
+            return cell.read(self)
         for layer in reversed(self.layers):
             if cell in layer:
                 return layer[cell]
@@ -180,6 +191,9 @@ class Scope:
 
     def write(self, cell: Cell, node: Expr) -> None:
         """Make a node the cell's version."""
+        if type(cell) is not Cell:
+            cell.write(self, node)
+            return
         self.read(cell)  # what the scope starts with comes from outside
         self.layers[-1][cell] = node
 
