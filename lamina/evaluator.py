@@ -1,8 +1,8 @@
 """The evaluator: a graph, one node at a time, on NumPy. It is the meaning of every op; compilers must agree with it.
 
-A scope without a ``cond`` is a list of steps in `post_order`, each value dropped after its last use. What a branch alone
-needs is computed on demand, so it runs only when its branch is taken, and what is shared runs once: a value is kept in the
-scope's environment from its first use on. Nothing recurses but the nesting of scopes itself.
+A scope without a ``cond`` is a list of steps in `post_order`, each value dropped after its last use. What a branch
+alone needs is computed on demand, so it runs only when its branch is taken, and what is shared runs once: a value is
+kept in the scope's environment from its first use on. Nothing recurses but the nesting of scopes itself.
 
 The eager ``lamina`` namespace and the ``"evaluator"`` compiler both run through here.
 """
@@ -14,7 +14,7 @@ import numpy as np
 
 from lamina import dtype as dt
 from lamina.expr import OPS, Expr, Graph, describe, effects_of, value_of
-from lamina.expr.containers import flatten, map_leaves, unflatten
+from lamina.expr.containers import describe_structure, flatten, map_leaves, unflatten
 from lamina.expr.tree import nodes_of, operands, post_order
 from lamina.layout import Layout, move
 
@@ -92,7 +92,7 @@ class _Scope:
 
 def _certain(node: Expr) -> Sequence[Expr] | None:
     """What a node needs before it is known which branch is taken."""
-    return nodes_of(node.args[0][0][0])[:1] if node.op == "cond" else None
+    return nodes_of(node.args[0][0][0]) if node.op == "cond" else None
 
 
 def _last_uses(order: list[Expr], roots: Iterable[Expr]) -> dict[Expr, list[Expr]]:
@@ -192,10 +192,6 @@ def _results(node: Expr, leaves: Sequence[Any]) -> Any:
     return tuple(leaves) if node.has_several else leaves[0]
 
 
-def _leaves(node: Expr, value: Any) -> Sequence[Any]:
-    return value if node.has_several else (value,)  # type: ignore[no-any-return]
-
-
 def _constant(node: Expr, plan: _Plan) -> Step:
     value = np.full(node.shape, node.args[0], node.dtype.numpy)
     value.flags.writeable = False
@@ -291,6 +287,14 @@ def _read_only(array: Any) -> np.ndarray:
     return view
 
 
+def _call_back(callback: Callable[..., Any], *args: Any, **options: Any) -> Any:
+    try:
+        return callback(*args, **options)
+    except Exception as error:
+        error._lamina_named = True  # type: ignore[attr-defined]  # its message is the user's own
+        raise
+
+
 def _runtime_call(node: Expr, plan: _Plan) -> Step:
     args, callback, template, options = node.args
     expected, structure = flatten(template)
@@ -298,9 +302,10 @@ def _runtime_call(node: Expr, plan: _Plan) -> Step:
 
     def step(env: Environment) -> Any:
         shown = map_leaves(lambda leaf: _read_only(env[leaf]) if type(leaf) is Expr else leaf, args)
-        leaves, came = flatten(callback(*shown, **(options or {})))
+        leaves, came = flatten(_call_back(callback, *shown, **(options or {})))
         if came != structure:
-            raise TypeError(f"runtime_call: {name} returned {came}, but the template is {structure}")
+            returned, wanted = describe_structure(came), describe_structure(structure)
+            raise TypeError(f"runtime_call: {name} returned {returned}, but the template is {wanted}")
         results = [np.asarray(leaf) for leaf in leaves]
         for result, spec in zip(results, expected, strict=True):
             if (dt.from_numpy(result.dtype), result.shape) != (spec.dtype, tuple(spec.shape)):
@@ -318,7 +323,7 @@ def _hook(node: Expr, plan: _Plan) -> Step:
 
     def step(env: Environment) -> Any:
         if callback is not None:
-            callback(unflatten(structure, [_read_only(env[each]) for each in given]))
+            _call_back(callback, unflatten(structure, [_read_only(env[each]) for each in given]))
         return _results(node, [env[each] for each in given])
 
     return step

@@ -1,12 +1,15 @@
 """What every test may use: reproducible random numbers, and the switch for long runs."""
 
 import secrets
+import sys
 import zlib
 from collections.abc import Iterator
 
 import hypothesis
 import numpy as np
 import pytest
+
+import lamina
 
 # No test is timed, so examples have no deadline. Without --long each run draws the same examples.
 hypothesis.settings.register_profile("short", deadline=None, derandomize=True)
@@ -40,6 +43,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     for item in items:
         if item.get_closest_marker("long"):
             item.add_marker(pytest.mark.skip(reason="long: runs with --long"))
+
+
+def pytest_collection_finish() -> None:
+    # pytest binds each module whose doctests it collects to its package, over the functions of the same names.
+    for name in ("defn", "trace"):
+        setattr(lamina, name, getattr(sys.modules["lamina.defn"], name))
 
 
 @pytest.fixture

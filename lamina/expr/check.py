@@ -1,11 +1,13 @@
 """The rules of a graph: ops known, args as their rows say, dtypes and shapes right, scopes closed."""
 
+from collections.abc import Callable
 from typing import Any
 
 from lamina.errors import GraphError
 from lamina.expr.graph import Graph
 from lamina.expr.node import CROSSINGS, Expr, describe
 from lamina.expr.ops import OPS, infer
+from lamina.expr.ops.row import ALL, FLOATING, NUMERIC
 from lamina.expr.tree import nodes_of, post_order
 
 
@@ -20,20 +22,26 @@ def check(graph: Graph) -> Graph:
     """
     scopes: list[tuple[str, list[Expr] | None, Any]] = [(graph.name, list(graph.params), (graph.effects, graph.outputs, graph.updates))]
     seen: dict[Expr, str] = {}
+    funs: set[Expr] = set()
     while scopes:
         name, params, outputs = scopes.pop()
+        own = None if params is None else set(params)
         if params is not None:
             for position, param in enumerate(params):
                 if param.op != "parameter" or param.args != (position,):
                     raise GraphError(f"{name}: param {position} must be a parameter of this position, but it is {param}")
         for node in post_order(outputs):
-            if node.op == "parameter" and params is not None and node not in params:
+            if node.op == "parameter" and own is not None and node not in own:
                 raise GraphError(f"{name}: uses {node}, a parameter of another scope; pass it in as an argument")
             if node.op not in ("parameter", "constant", "tensor", "fun"):
                 owner = seen.setdefault(node, name)
                 if owner != name:
                     raise GraphError(f"{name}: uses {node} of the scope {owner}; pass it in as an argument")
             _check_node(node)
+            if node.op == "fun":  # which any scope may use, and is in none
+                if node in funs:
+                    continue
+                funs.add(node)
             scopes.extend(_inner_scopes(name, node))
     return graph
 
@@ -41,7 +49,9 @@ def check(graph: Graph) -> Graph:
 def _check_node(node: Expr) -> None:
     if node.op not in OPS and node.op not in CROSSINGS:
         raise GraphError(f"no op is named {node.op!r}; the ops are {', '.join(sorted((*OPS, *CROSSINGS)))}")
-    if node.op in ("parameter", "constant", "tensor"):
+    if node.op in _LEAVES:
+        if len(node.args) != 1 or not _LEAVES[node.op](node.args[0], node):
+            raise GraphError(f"{node}: the arg {node.args!r} doesn't fit the node's dtype and shape")
         return
     if node.op in OPS and len(node.args) != len(OPS[node.op].params):
         raise GraphError(f"{node.op}: expected the args {OPS[node.op].params}, but got {len(node.args)} of them")
@@ -51,6 +61,26 @@ def _check_node(node: Expr) -> None:
         raise GraphError(f"{node}{f' ({node.source})' if node.source else ''}: {error}") from error
     if expected != (node.dtype, node.shape):
         raise GraphError(f"{node.op}: the node says {describe(node.dtype, node.shape)}, but its args give {describe(*expected)}")
+
+
+def _is_position(position: Any, node: Expr) -> bool:
+    return type(position) is int and position >= 0
+
+
+def _is_number(number: Any, node: Expr) -> bool:
+    kinds = {bool: ALL, int: NUMERIC, float: FLOATING, complex: frozenset({"complex"})}
+    return node.dtype.kind in kinds.get(type(number), ())
+
+
+def _is_array(array: Any, node: Expr) -> bool:
+    return (array.dtype, tuple(array.shape)) == (node.dtype, node.shape)
+
+
+_LEAVES: dict[str, Callable[[Any, Expr], bool]] = {
+    "parameter": _is_position,
+    "constant": _is_number,
+    "tensor": _is_array,
+}
 
 
 def _expect_block_params(node: Expr) -> None:

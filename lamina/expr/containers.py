@@ -1,8 +1,8 @@
 """Containers of nodes, arrays and values: pytrees through optree, in lamina's own namespace.
 
-Tuples, lists, dicts (in insertion order), namedtuples, dataclasses and every class registered with optree, globally or in
-the namespace ``"lamina"``, are containers; `None` is an empty one; anything else is a leaf. This is the only module that
-talks to optree.
+Tuples, lists, dicts (in insertion order), namedtuples, dataclasses and every class registered with optree, globally or
+in the namespace ``"lamina"``, are containers; `None` is an empty one; anything else is a leaf. This is the only module
+that talks to optree.
 """
 
 import dataclasses
@@ -14,8 +14,8 @@ import optree
 
 NAMESPACE = "lamina"
 
-# optree sorts the keys of a dict unless it is told otherwise for a namespace. It offers a context manager alone; entered
-# once and kept here (closing it would switch the setting back), it holds for the life of the process.
+# optree sorts the keys of a dict unless it is told otherwise for a namespace. It offers a context manager alone;
+# entered once and kept here (closing it would switch the setting back), it holds for the life of the process.
 _INSERTION_ORDER = optree.dict_insertion_ordered(True, namespace=NAMESPACE)
 _INSERTION_ORDER.__enter__()
 
@@ -81,17 +81,26 @@ def paths_of(container: Any, name: str = "") -> list[str]:
     return [accessor.codify(name) for accessor in accessors]
 
 
+def describe_structure(structure: Structure) -> str:
+    """A structure as text, with a ``*`` for each leaf.
+
+    >>> describe_structure(flatten({"a": (1, [2])})[1])
+    "{'a': (*, [*])}"
+    """
+    return repr(structure).removeprefix("PyTreeSpec(").removesuffix(f", namespace={NAMESPACE!r})").removesuffix(")")
+
+
 def _register_dataclasses(leaves: list[Any]) -> bool:
     """Register each dataclass among the leaves that isn't known yet; whether there was one."""
     found = {type(leaf) for leaf in leaves if _is_new_dataclass(type(leaf))}
     with _registering:
         for cls in found - _registered:
-            names = tuple(field.name for field in dataclasses.fields(cls))
-            optree.register_pytree_node(
-                cls, _flattener(names), _unflattener(cls), namespace=NAMESPACE, path_entry_type=optree.GetAttrEntry
-            )
+            _register(cls, *_walkers(cls), namespace=NAMESPACE, path_entry_type=optree.GetAttrEntry)
             _registered.add(cls)
     return bool(found)
+
+
+_register: Any = optree.register_pytree_node  # whose types want a collection
 
 
 def _is_new_dataclass(cls: type) -> bool:
@@ -99,16 +108,17 @@ def _is_new_dataclass(cls: type) -> bool:
     return hasattr(cls, "__dataclass_fields__") and not cls.__module__.startswith("lamina.")
 
 
-def _flattener(names: tuple[str, ...]) -> Callable[[Any], tuple[list[Any], tuple[str, ...], tuple[str, ...]]]:
-    return lambda instance: ([getattr(instance, name) for name in names], names, names)
+def _walkers(cls: type) -> tuple[Callable[[Any], tuple[Any, Any, Any]], Callable[[Any, Any], Any]]:
+    names = tuple(field.name for field in dataclasses.fields(cls))
 
+    def take_apart(instance: Any) -> tuple[list[Any], tuple[str, ...], tuple[str, ...]]:
+        return [getattr(instance, name) for name in names], names, names
 
-def _unflattener(cls: type) -> Callable[[tuple[str, ...], Iterable[Any]], Any]:
-    def unflatten_dataclass(names: tuple[str, ...], children: Iterable[Any]) -> Any:
+    def put_together(names: tuple[str, ...], children: Iterable[Any]) -> Any:
         # neither __init__ nor __post_init__: their checks are about arrays, the children may be nodes
-        instance = object.__new__(cls)
+        instance: Any = object.__new__(cls)
         for name, child in zip(names, children, strict=True):
             object.__setattr__(instance, name, child)
         return instance
 
-    return unflatten_dataclass
+    return take_apart, put_together

@@ -33,12 +33,12 @@ Inner scopes read their inputs through ``parameter`` nodes: a ``while``'s from `
 ``block``'s default from the leaves of ``in_args`` that are nodes, by position. Inner scopes are closed: what they
 capture is passed in ``initial``, ``args`` or ``in_args``.
 
-Where ``initial``, a branch's ``value``, a ``body``, a ``default`` or a ``template`` is a container, its node has several
-results: ``dtype`` and ``shape`` are tuples in leaf order, and the results are read through ``elem``. Where it is one bare
-leaf, the node is that one result.
+Where ``initial``, a branch's ``value``, a ``body``, a ``default`` or a ``template`` is a container, its node has
+several results: ``dtype`` and ``shape`` are tuples in leaf order, and the results are read through ``elem``. Where it
+is one bare leaf, the node is that one result.
 
-Effects (``hook``, ``runtime_call``, ``check``, and a ``while``, ``cond``, ``call`` or ``block`` that holds some) have an
-order. A graph keeps them in a list beside its outputs; an inner scope or a branch that has effects is `Scoped`.
+Effects (``hook``, ``runtime_call``, ``check``, and a ``while``, ``cond``, ``call`` or ``block`` that holds some) have
+an order. A graph keeps them in a list beside its outputs; an inner scope or a branch that has effects is `Scoped`.
 """
 
 import itertools
@@ -80,7 +80,8 @@ class Scoped:
         return f"Scoped({self.effects!r}, {self.value!r})"
 
 
-optree.register_pytree_node(
+_register: Any = optree.register_pytree_node  # whose types want a collection
+_register(
     Scoped,
     lambda scoped: ((scoped.effects, scoped.value), None, ("effects", "value")),
     lambda _, children: Scoped(*children),
@@ -106,10 +107,11 @@ def with_effects(effects: Iterable["Expr"], value: Any) -> Any:
 
 
 class Crossing(NamedTuple):
-    """Which args of a syntax node hold nodes: those of the parent's scope, and those of its inner scopes."""
+    """Which args of a syntax node hold nodes: the parent's, those of inner scopes, and such as are only noted."""
 
     parent: tuple[int, ...]
     inner: tuple[int, ...] = ()
+    noted: tuple[int, ...] = ()
 
 
 # The one place that knows what crosses a scope. An op that is not here is a primitive: all its args are the parent's.
@@ -118,7 +120,7 @@ CROSSINGS: dict[str, Crossing] = {
     "constant": Crossing(()),
     "tensor": Crossing(()),
     "elem": Crossing((0,)),
-    "metadata": Crossing((0,)),
+    "metadata": Crossing((0,), noted=(1,)),
     "fun": Crossing((), (0, 1)),
     "call": Crossing((0, 1)),
     "while": Crossing((0,), (1, 2, 3)),
@@ -187,13 +189,17 @@ class Expr:
         return f"<Expr {self.op}: {describe(self.dtype, self.shape)}>"
 
 
-_set_op = Expr.op.__set__  # type: ignore[attr-defined]
-_set_args = Expr.args.__set__  # type: ignore[attr-defined]
-_set_dtype = Expr.dtype.__set__  # type: ignore[attr-defined]
-_set_shape = Expr.shape.__set__  # type: ignore[attr-defined]
-_set_source = Expr.source.__set__  # type: ignore[attr-defined]
-_set_id = Expr.id.__set__  # type: ignore[attr-defined]
-_set_operands = Expr._operands.__set__  # type: ignore[attr-defined]
+def _setter(slot: str) -> Any:
+    return vars(Expr)[slot].__set__
+
+
+_set_op = _setter("op")
+_set_args = _setter("args")
+_set_dtype = _setter("dtype")
+_set_shape = _setter("shape")
+_set_source = _setter("source")
+_set_id = _setter("id")
+_set_operands = _setter("_operands")
 
 
 def describe(dtype: Any, shape: Any) -> str:
@@ -234,3 +240,9 @@ def inner_nodes(node: Expr) -> list[Expr]:
     """The nodes in a node's args that belong to its inner scopes."""
     crossing = CROSSINGS.get(node.op)
     return [inner for position in crossing.inner for inner in _nodes_in(node.args[position])] if crossing else []
+
+
+def noted_nodes(node: Expr) -> list[Expr]:
+    """The nodes in a node's args that are no operands: those in a ``metadata``'s dict."""
+    crossing = CROSSINGS.get(node.op)
+    return [noted for position in crossing.noted for noted in _nodes_in(node.args[position])] if crossing else []

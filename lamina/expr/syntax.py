@@ -1,4 +1,4 @@
-"""What the syntax nodes of `lamina.expr.node` give: the dtype and shape of each, by its args; the rules raise as rows do."""
+"""What the syntax nodes of `lamina.expr.node` give: the dtype and shape of each by its args, with errors like rows'."""
 
 from collections.abc import Callable
 from typing import Any

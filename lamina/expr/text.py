@@ -1,7 +1,7 @@
 """The text form of a graph: stable, one line a node, inner scopes indented. Errors quote it, tests compare it.
 
-Nodes are numbered in the order they are printed, through all scopes, so equal graphs have equal texts whatever their ids.
-Constants stand where they are used. A ``cond``'s branches share its scope, so their nodes are lines of that scope.
+Nodes are numbered in the order they are printed, through all scopes, so equal graphs have equal texts whatever their
+ids. Constants stand where they are used. A ``cond``'s branches share its scope, so their nodes are lines of that scope.
 """
 
 from collections.abc import Iterator
@@ -89,7 +89,13 @@ class _Printer:
             return f"{type(arg).__name__}({', '.join(map(self.show, containers.leaves_of(arg)))})"
         if callable(arg):
             return getattr(arg, "__name__", type(arg).__name__)
-        return str(arg) if type(arg).__module__.startswith("lamina.") else repr(arg)
+        return str(arg) if type(arg).__module__.startswith("lamina.") else _static_text(arg)
+
+
+def _static_text(arg: Any) -> str:
+    """The repr on one line; the type's name where the repr is an address, which differs from run to run."""
+    text = " ".join(repr(arg).split()) if "\n" in repr(arg) else repr(arg)
+    return type(arg).__name__ if " at 0x" in text else text
 
 
 # The args that stand on a node's own line, where not all of them do.

@@ -8,7 +8,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any, Literal
 
 from lamina.expr import containers
-from lamina.expr.node import CROSSINGS, Expr, inner_nodes
+from lamina.expr.node import CROSSINGS, Expr, inner_nodes, noted_nodes
 
 Dependencies = Callable[[Expr], Sequence[Expr] | None]
 
@@ -63,14 +63,16 @@ def post_order(output: Any, scope_dependencies: Dependencies | None = None) -> l
         if found is None:
             return node._operands
         if not isinstance(found, Sequence) or any(type(each) is not Expr for each in found):
-            raise TypeError(f"scope_dependencies must return a sequence of nodes or None, but for {node} it was {found!r}")
-        return found
+            raise TypeError(
+                f"scope_dependencies must return a sequence of nodes or None, but for {node} it was {found!r}"
+            )
+        return tuple(found)
 
     return walk(nodes_of(output), dependencies)
 
 
 def walk(roots: Sequence[Expr], dependencies: Callable[[Expr], Sequence[Expr]] | None) -> list[Expr]:
-    """Every node reachable through `dependencies` (`None`: operands), once, after its own: the walk behind all others."""
+    """Each node reachable through `dependencies` (`None`: operands) once, after its own: the walk behind all others."""
     order: list[Expr] = []
     seen: set[Expr] = set()
     # A None on the stack says that the node below it has all its dependencies behind it.
@@ -103,6 +105,11 @@ def all_nodes(output: Any) -> list[Expr]:
     return walk(nodes_of(output), lambda node: (*node._operands, *inner_nodes(node)))
 
 
+def held_nodes(output: Any) -> list[Expr]:
+    """`all_nodes`, and those that are only noted in a ``metadata``'s dict: what a copy of `output` has to hold."""
+    return walk(nodes_of(output), lambda node: (*node._operands, *inner_nodes(node), *noted_nodes(node)))
+
+
 def operands(node: Expr) -> tuple[Expr, ...]:
     """The nodes in a node's args that belong to its own scope, in order, containers flattened.
 
@@ -119,8 +126,8 @@ def apply_args(
 ) -> tuple[tuple[Any, ...], Any]:
     """The node's args with each node in them replaced by what ``fn(node, acc)`` returns, and the last `acc`.
 
-    With scope ``"scope"`` only the nodes of the node's own scope are visited (for a ``fun``: none), with ``"all"`` those
-    of its inner scopes too. Args keep their containers; static data stays as it is.
+    With scope ``"scope"`` only the nodes of the node's own scope are visited (for a ``fun``: none), with ``"all"``
+    those of its inner scopes too. Args keep their containers; static data stays as it is.
 
     >>> import lamina
     >>> x = Expr("parameter", (0,), lamina.float32, ())
@@ -129,12 +136,6 @@ def apply_args(
     """
     if scope not in ("all", "scope"):
         raise ValueError(f"scope must be 'all' or 'scope', but it is {scope!r}")
-    crossing = CROSSINGS.get(node.op)
-    positions: Iterable[int]
-    if crossing is None:
-        positions = (i for i, arg in enumerate(node.args) if not isinstance(arg, dict))
-    else:
-        positions = sorted((*crossing.parent, *crossing.inner)) if scope == "all" else crossing.parent
 
     def replace(leaf: Any) -> Any:
         nonlocal acc
@@ -143,11 +144,26 @@ def apply_args(
         leaf, acc = fn(leaf, acc)
         return leaf
 
-    args = list(node.args)
+    return map_args(node.op, node.args, replace, scope), acc
+
+
+def map_args(
+    op: str, args: tuple[Any, ...], fn: Callable[[Any], Any], scope: Literal["all", "scope", "held"]
+) -> tuple[Any, ...]:
+    """An op's args with `fn` applied in order to each leaf of those that hold nodes; ``"held"`` as in `held_nodes`."""
+    crossing = CROSSINGS.get(op)
+    positions: Iterable[int]
+    if crossing is None:
+        positions = (i for i, arg in enumerate(args) if not isinstance(arg, dict))  # a primitive's dict is its options
+    elif scope == "scope":
+        positions = crossing.parent
+    else:
+        positions = sorted((*crossing.parent, *crossing.inner, *(crossing.noted if scope == "held" else ())))
+    mapped = list(args)
     for position in positions:
         arg = args[position]
-        args[position] = replace(arg) if type(arg) is Expr else containers.map_leaves(replace, arg)
-    return tuple(args), acc
+        mapped[position] = fn(arg) if type(arg) is Expr else containers.map_leaves(fn, arg)
+    return tuple(mapped)
 
 
 def put_args(node: Expr, args: tuple[Any, ...]) -> Expr:
@@ -163,10 +179,14 @@ def substitute(output: Any, replacements: Mapping[Expr, Expr]) -> Any:
     >>> operands(substitute(Expr("sin", (x,), lamina.float32, ()), {x: y})) == (y,)
     True
     """
+    if not replacements:
+        return output
     new = dict(replacements)
     for node in all_nodes(output):
         if node not in new and any(needed in new for needed in (*node._operands, *inner_nodes(node))):
-            new[node] = put_args(node, apply_args(node, "all", None, lambda needed, _: (new.get(needed, needed), None))[0])
+            new[node] = put_args(
+                node, apply_args(node, "all", None, lambda needed, _: (new.get(needed, needed), None))[0]
+            )
     return containers.map_leaves(lambda node: new.get(node, node), output)
 
 
@@ -202,10 +222,10 @@ def scope_ids(output: Any, ids: Collection[int] | None = None) -> set[int]:
             known.add(node.id)
         if place is None and node.op == "cond":
             clauses, _ = node.args
-            first = nodes_of(clauses[0][0])[0]
             for operand in node._operands:
                 places[operand].add(node)
-            places[first].add(None)
+            for operand in nodes_of(clauses[0][0]):
+                places[operand].add(None)
         else:
             for operand in node._operands:
                 places[operand].add(place)

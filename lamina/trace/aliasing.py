@@ -12,7 +12,9 @@ _FRESH = OPS.keys() - {"bitcast"}
 
 def may_alias(node: Expr, ops: frozenset[str]) -> bool:
     """Whether the value of a node may be memory of a node of one of these ops."""
-    return any(each.op in ops and each.dtype == node.dtype for each in walk([node], _sources))
+    sources = walk([node], _sources)
+    is_same_dtype = all(each.op != "bitcast" for each in sources)
+    return any(each.op in ops and (not is_same_dtype or each.dtype == node.dtype) for each in sources)
 
 
 def _sources(node: Expr) -> Sequence[Expr]:

@@ -1,7 +1,7 @@
 """The explicit forms: loops, branches, functions, named blocks, and what happens at run time beside the results.
 
-Functions given to these forms are called once or a few times, with traced values, and may capture others. Carries and the
-results of branches are containers; a leaf whose dtype or shape doesn't fit is named in the error.
+Functions given to these forms are called once or a few times, with traced values, and may capture others. Carries and
+the results of branches are containers; a leaf whose dtype or shape doesn't fit is named in the error.
 """
 
 from collections.abc import Callable, Hashable, Iterator, Sequence
@@ -12,10 +12,11 @@ from lamina import dtype as dt
 from lamina.dtype import DType
 from lamina.errors import TraceError
 from lamina.expr import Expr, describe, with_effects
-from lamina.expr.containers import flatten, map_leaves, paths_of, unflatten
+from lamina.expr.containers import describe_structure, flatten, map_leaves, paths_of, unflatten
 from lamina.trace.build import NUMBER_DTYPES, as_value, common_dtype, constant, emit, node_of, scope_now, to_dtype
-from lamina.trace.function import function, user_code
-from lamina.trace.scope import Scope
+from lamina.trace.function import boundary, eager, function, user_code
+from lamina.trace.guards import Guard, guards_of
+from lamina.trace.scope import Scope, current
 from lamina.trace.staging import Spec
 from lamina.trace.value import Kind, Value
 
@@ -65,7 +66,9 @@ def predicate_of(thing: Any, what: str) -> Value:
     """A traced truth: one bool; a number is true unless it is 0. Raises `TypeError` for an array with axes."""
     value = as_value(thing, what)
     if value.shape != ():
-        raise TypeError(f"{what} must be one bool, but it is {describe(value.dtype, value.shape)}; use .any() or .all()")
+        raise TypeError(
+            f"{what} must be one bool, but it is {describe(value.dtype, value.shape)}; use .any() or .all()"
+        )
     return value if value.dtype == dt.bool else emit("not_equal", value, constant(0, value.dtype))
 
 
@@ -81,7 +84,7 @@ def cond(predicate: Any, true_fn: Callable[..., Any], false_fn: Callable[..., An
 
     >>> import lamina
     >>> lamina.cond(lamina.asarray(True), lambda x: x + 1, lambda x: x - 1, lamina.asarray(3))
-    lamina.Array(4, dtype=int64)
+    lamina.Array(4, shape=(), dtype=int64)
     """
     _expect_callable(true_fn, "true_fn")
     _expect_callable(false_fn, "false_fn")
@@ -92,7 +95,10 @@ def cond(predicate: Any, true_fn: Callable[..., Any], false_fn: Callable[..., An
             branches.append((*_values(_call(branch, *operands), f"{_name(branch)}(…)"), effects))
     (ours, structure, paths, our_effects), (theirs, other, _, their_effects) = branches
     if structure != other:
-        raise TypeError(f"the branches return different containers: {_name(true_fn)} {structure}, {_name(false_fn)} {other}")
+        raise TypeError(
+            f"the branches return different containers: {_name(true_fn)} {describe_structure(structure)}, "
+            f"{_name(false_fn)} {describe_structure(other)}"
+        )
     merged = [_merge(a, b, path) for a, b, path in zip(ours, theirs, paths, strict=True)]
     sides = []
     for values, effects in ((ours, our_effects), (theirs, their_effects)):
@@ -128,13 +134,13 @@ class _Carry(NamedTuple):
 def while_loop(condition: Callable[[Any], Any], body: Callable[[Any], Any], initial: Any) -> Any:
     """``carry = initial; while condition(carry): carry = body(carry)``, and then the carry.
 
-    The carry is an array, a number, or a container of them; the body returns the same container, and each leaf keeps its
-    dtype and shape. A Python number among the initial leaves takes the dtype that the body gives it. Raises `TypeError`
-    that names the first leaf that changes.
+    The carry is an array, a number, or a container of them; the body returns the same container, and each leaf keeps
+    its dtype and shape. A Python number among the initial leaves takes the dtype that the body gives it. Raises
+    `TypeError` that names the first leaf that changes.
 
     >>> import lamina
     >>> lamina.while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, c[1] * 2.0), (0, 1.0))
-    (lamina.Array(3, dtype=int64), lamina.Array(8., dtype=float64))
+    (lamina.Array(3, shape=(), dtype=int64), lamina.Array(8., shape=(), dtype=float64))
     """
     _expect_callable(condition, "condition")
     _expect_callable(body, "body")
@@ -153,13 +159,24 @@ def _loop(what: str, condition: Callable[[Any], Any], body: Callable[[Any], Any]
                 test = node_of(predicate_of(_call(condition, unflatten(structure, given)), "condition(carry)"))
             turned, came, _ = _values(_call(body, unflatten(structure, given)), "carry")
             if came != structure:
-                raise TypeError(f"the body returns another container than the carry: {came}, but the carry is {structure}")
-            wanted = [_next_carry(carry, value, path) for carry, value, path in zip(carries, turned, paths, strict=True)]
+                raise TypeError(
+                    f"the body returns another container than the carry: {describe_structure(came)}, "
+                    f"but the carry is {describe_structure(structure)}"
+                )
+            wanted = [
+                _next_carry(carry, value, path) for carry, value, path in zip(carries, turned, paths, strict=True)
+            ]
             if wanted == carries:
                 nodes = [node_of(to_dtype(value, carry.dtype)) for value, carry in zip(turned, carries, strict=True)]
                 break
+<<<<<<< HEAD
         # a number met an array in the body: it starts as what it becomes
         values = [Value(node_of(to_dtype(v, w.dtype)), outer, w.kind) for v, w in zip(values, wanted, strict=True)]
+=======
+        # a number met an array, or a wider number, in the body: it starts as what it becomes
+        started = [to_dtype(value, carry.dtype) for value, carry in zip(values, wanted, strict=True)]
+        values = [Value(value.expr, value.scope, carry.kind) for value, carry in zip(started, wanted, strict=True)]
+>>>>>>> main
     captures = scope.params[len(carries) :]
     start = (*map(node_of, values), *(outer.lift(captured, outer) for captured in scope.captures))
     done = with_effects(scope.effects, (*nodes, *captures))
@@ -180,7 +197,7 @@ def _next_carry(carry: _Carry, value: Value, path: str) -> _Carry:
         raise TypeError(_changed(path, "shape", f"{carry.shape}", f"{value.shape}"))
     if value.kind is Kind.NUMBER and NUMBER_DTYPES[bool] != value.dtype and _rank(value.dtype) <= _rank(carry.dtype):
         return carry  # a number takes the carry's dtype
-    if carry.kind is Kind.NUMBER and value.kind is not Kind.NUMBER and _rank(carry.dtype) <= _rank(value.dtype):
+    if carry.kind is Kind.NUMBER and _rank(carry.dtype) <= _rank(value.dtype):
         return _Carry(value.dtype, carry.shape, value.kind)
     if carry.dtype != value.dtype:
         raise TypeError(_changed(path, "dtype", str(carry.dtype), str(value.dtype)))
@@ -209,7 +226,7 @@ def fori_loop(start: Any, stop: Any, body: Callable[[Any, Any], Any], initial: A
 
     >>> import lamina
     >>> lamina.fori_loop(0, 4, lambda i, total: total + i, 0)
-    lamina.Array(6, dtype=int64)
+    lamina.Array(6, shape=(), dtype=int64)
     """
     _expect_callable(body, "body")
     bounds = []
@@ -245,6 +262,7 @@ class Function:
         self.__wrapped__ = called
 
     def __call__(self, *args: Any) -> Any:
+        """The results of the function on these arguments."""
         return call(self, *args)
 
     def __repr__(self) -> str:
@@ -258,9 +276,9 @@ def fun(called: Callable[..., Any]) -> Function:
     >>> @lamina.fun
     ... def cube(x):
     ...     return x * x * x
-    >>> graph = lamina.trace(lambda x: cube(cube(x)), lamina.Spec(lamina.float64))
+    >>> graph = lamina.trace(lambda x: cube(cube(x)), lamina.Spec(lamina.float64, (3,)))
     >>> [node.op for node in graph.order]
-    ['parameter', 'fun', 'call', 'call']
+    ['fun', 'parameter', 'call', 'call']
     """
     _expect_callable(called, "fun's argument")
     return Function(called)
@@ -273,6 +291,12 @@ class _Body(NamedTuple):
     structure: Any
     kinds: list[Kind]
     has_effects: bool
+    guards: list[Guard]
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether what it captured is still there, and what it read is as it was."""
+        return (not self.captures or self.owner.is_open) and all(guard.holds() for guard in self.guards)
 
 
 @function
@@ -286,7 +310,7 @@ def call(called: Function, *args: Any) -> Any:
     found = bodies.get(key)
     if found is _TRACING:
         raise TraceError(f"{called.__name__} calls itself, which has no end while it is traced; use lamina.while_loop")
-    if found is None or (found.captures and not found.owner.is_open):
+    if found is None or not found.is_usable:
         bodies[key] = _TRACING
         try:
             found = bodies[key] = _trace_body(called, structure, given)
@@ -306,34 +330,43 @@ _TRACING: Any = object()
 def _trace_body(called: Function, structure: Any, given: Sequence[Value]) -> _Body:
     outer = scope_now()
     scope = Scope(called.__name__, outer)
+    guards = guards_of(called._called)
     with scope:
         inner = [Value(scope.param(value.dtype, value.shape), scope, value.kind) for value in given]
         results, returned, _ = _values(_call(called._called, *unflatten(structure, inner)), f"{called.__name__}(…)")
         body = unflatten(returned, [node_of(result) for result in results])
     node = outer.emit("fun", tuple(scope.params), with_effects(scope.effects, body), called.__name__)
     kinds = [result.kind for result in results]
-    return _Body(node, scope.captures, outer, returned, kinds, bool(scope.effects))
+    return _Body(node, scope.captures, outer, returned, kinds, bool(scope.effects), guards)
+
+
+def _is_array(leaf: Any) -> bool:
+    # np.float32 has a dtype and a shape too, which are its instances'
+    return hasattr(leaf, "dtype") and hasattr(leaf, "shape") and not isinstance(leaf, (type, Spec))
 
 
 @function
-def block(struct: Hashable, default: Callable[..., Any], *in_args: Any, callback: Callable[..., Any] | None = None) -> Any:
+def block(
+    struct: Hashable, default: Callable[..., Any], *in_args: Any, callback: Callable[..., Any] | None = None
+) -> Any:
     """``default(*in_args)`` as one named unit, which a compiler that knows `struct` may implement itself.
 
-    Arrays among the leaves of `in_args` are the unit's inputs; anything else, Python numbers too, are its options, known
-    to the compiler. `callback` is for compilers that ask for one.
+    Arrays among the leaves of `in_args` are the unit's inputs; anything else, Python numbers too, are its options,
+    known to the compiler. `callback` is for compilers that ask for one.
 
     >>> import lamina
     >>> lamina.block("double", lambda x, times: x * times, lamina.asarray([1, 2]), 2)
-    lamina.Array([2, 4], dtype=int64)
+    lamina.Array([2, 4], shape=(2,), dtype=int64)
     """
     _expect_callable(default, "default")
     leaves, structure = flatten(in_args)
     outer = scope_now()
-    given = [as_value(leaf) if hasattr(leaf, "dtype") and hasattr(leaf, "shape") else leaf for leaf in leaves]
+    given = [as_value(leaf) if _is_array(leaf) else leaf for leaf in leaves]
     scope = Scope(f"block {struct}", outer)
     with scope:
         inner = [
-            Value(scope.param(leaf.dtype, leaf.shape), scope, leaf.kind) if type(leaf) is Value else leaf for leaf in given
+            Value(scope.param(leaf.dtype, leaf.shape), scope, leaf.kind) if type(leaf) is Value else leaf
+            for leaf in given
         ]
         results, returned, _ = _values(_call(default, *unflatten(structure, inner)), f"{_name(default)}(…)")
         body = unflatten(returned, [node_of(result) for result in results])
@@ -354,7 +387,7 @@ def hook(value: Any, name: str, callback: Callable[[Any], Any] | None = None) ->
     >>> import lamina
     >>> lamina.hook(lamina.asarray(3), "shown", print)
     3
-    lamina.Array(3, dtype=int64)
+    lamina.Array(3, shape=(), dtype=int64)
     """
     if not isinstance(name, str):
         raise TypeError(f"name must be a string, but it is {name!r}")
@@ -375,7 +408,7 @@ def runtime_call(callback: Callable[..., Any], template: Any, *args: Any, **opti
 
     >>> import lamina, numpy as np
     >>> lamina.runtime_call(np.sort, lamina.Spec(lamina.int64, (3,)), lamina.asarray([3, 1, 2]))
-    lamina.Array([1, 2, 3], dtype=int64)
+    lamina.Array([1, 2, 3], shape=(3,), dtype=int64)
     """
     _expect_callable(callback, "callback")
     specs, structure = flatten(template)
@@ -389,7 +422,6 @@ def runtime_call(callback: Callable[..., Any], template: Any, *args: Any, **opti
     return _results(node, structure, [Kind.ARRAY] * len(specs))
 
 
-@function
 def check(predicate: Any, exception: type[Exception], message: str) -> None:
     """Raise ``exception(message)`` when this runs, unless the predicate, one bool, is true.
 
@@ -398,10 +430,15 @@ def check(predicate: Any, exception: type[Exception], message: str) -> None:
     Traceback (most recent call last):
     ValueError: too small
     """
-    if not (isinstance(exception, type) and issubclass(exception, Exception)):
-        raise TypeError(f"exception must be a class of exceptions, but it is {exception!r}")
-    scope = scope_now()
-    scope.perform(scope.emit("check", node_of(predicate_of(predicate, "predicate")), exception, message))
+    with boundary("check"):
+        if not (isinstance(exception, type) and issubclass(exception, Exception)):
+            raise TypeError(f"exception must be a class of exceptions, but it is {exception!r}")
+        if (scope := current()) is not None:
+            scope.perform(scope.emit("check", node_of(predicate_of(predicate, "predicate")), exception, message))
+            return
+        holds = eager("check", predicate_of, predicate, "predicate")
+    if not holds:  # outside the boundary: the message is the user's own
+        raise exception(message)
 
 
 @function
@@ -410,13 +447,14 @@ def metadata(value: Any, note: dict[Any, Any]) -> Any:
 
     >>> import lamina
     >>> lamina.metadata(lamina.asarray(3), {"name": "three"})
-    lamina.Array(3, dtype=int64)
+    lamina.Array(3, shape=(), dtype=int64)
     """
     if not isinstance(note, dict):
         raise TypeError(f"note must be a dict, but it is {note!r}")
 
     def noted(leaf: Any) -> Value:
         each = as_value(leaf, "value")
-        return emit("metadata", each, dict(note), kind=each.kind)
+        return emit("metadata", each, noted_nodes, kind=each.kind)
 
+    noted_nodes = map_leaves(lambda leaf: node_of(leaf) if type(leaf) is Value else leaf, note)
     return map_leaves(noted, value)

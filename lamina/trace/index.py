@@ -13,9 +13,22 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from lamina import dtype as dt
 from lamina.array import Array, asarray
 from lamina.layout import Layout, move
-from lamina.trace.build import apply_move, as_value, broadcast_to, captured, constant, emit, permute, reshape, with_kind
+from lamina.trace.build import (
+    apply_move,
+    as_value,
+    broadcast_to,
+    captured,
+    constant,
+    emit,
+    perform_check,
+    permute,
+    reshape,
+    to_dtype,
+    with_kind,
+)
 from lamina.trace.concrete import concrete
 from lamina.trace.value import Kind, Value
 
@@ -181,11 +194,40 @@ def select(x: Value, key: Key) -> Value:
     """``x[key]``: a view where NumPy gives one, of the kind that NumPy gives."""
     picked = functools.reduce(apply_move, _movements(key, x.shape), x)
     gathered = [item for item in key.items if item.what in (What.GATHER, What.REPEAT)]
-    if gathered:
+    is_scalar = not key.has_ellipsis and not any(item.what in (What.SLICE, What.NEW) for item in key.items)
+    if gathered and not key.is_advanced and not is_scalar and picked.cell is not None:
+        picked = _shifted(picked, key)
+    elif gathered:
         picked = _gathered(picked, key, gathered)
     result = reshape(picked, _result_shape(key, picked.shape))
     is_scalar = not result.shape and not key.has_ellipsis
     return with_kind(result, Kind.SCALAR if is_scalar else Kind.ARRAY)
+
+
+def _shifted(x: Value, key: Key) -> Value:
+    """The view at traced integers: its layout moves by them at run time, each checked to lie in its axis."""
+    axes = [item for item in key.items if item.what in (What.SLICE, What.GATHER)]
+    layout, kept, shifts = x.whole_layout, [], list(x.shifts)
+    for axis, item in enumerate(axes):
+        if item.what is What.SLICE:
+            kept.append(axis)
+        else:
+            shifts.append((_within(item.index, layout.shape[axis], item.axis), layout.strides[axis]))
+    shape = tuple(layout.shape[axis] for axis in kept)
+    seen = Layout(shape, [layout.strides[axis] for axis in kept], layout.offset)
+    assert x.cell is not None
+    return Value.alias(x.cell, seen, tuple(shifts))
+
+
+def _within(index: Value, extent: int, axis: int) -> Value:
+    """A traced integer as a place in an axis: a negative one counts from the end, one outside raises IndexError."""
+    place = with_kind(to_dtype(with_kind(index, Kind.SCALAR), dt.int64), Kind.SCALAR)
+    zero, size = constant(0, dt.int64), constant(extent, dt.int64)
+    low = emit("less", place, zero)
+    from_end = emit("where", low, emit("add", place, size), place, kind=Kind.SCALAR)
+    inside = emit("logical_and", emit("greater_equal", from_end, zero), emit("less", from_end, size))
+    perform_check(inside, IndexError, f"index is out of bounds for axis {axis} with size {extent}")
+    return from_end
 
 
 def layout_of(key: Key, shape: Shape) -> Layout:
