@@ -16,8 +16,9 @@ from lamina.expr.containers import describe_structure, flatten, map_leaves, path
 from lamina.trace.build import NUMBER_DTYPES, as_value, common_dtype, constant, emit, node_of, scope_now, to_dtype
 from lamina.trace.function import boundary, eager, function, user_code
 from lamina.trace.guards import Guard, guards_of
-from lamina.trace.scope import Scope, current
+from lamina.trace.scope import Scope, next_serial
 from lamina.trace.staging import Spec
+from lamina.trace.state import apart
 from lamina.trace.value import Kind, Value
 
 # Containers as values and back
@@ -91,8 +92,12 @@ def cond(predicate: Any, true_fn: Callable[..., Any], false_fn: Callable[..., An
     scope, chosen = scope_now(), predicate_of(predicate, "predicate")
     branches = []
     for branch in (true_fn, false_fn):
-        with _effects_apart(scope) as effects:
-            branches.append((*_values(_call(branch, *operands), f"{_name(branch)}(…)"), effects))
+        first = next_serial()
+        with apart(scope) as (effects, layer):
+            values, structure, paths = _values(_call(branch, *operands), f"{_name(branch)}(…)")
+            values = [Value(node_of(value), scope, value.kind) for value in values]
+            _expect_unwritten(any(cell.serial < first for cell in layer))
+            branches.append((values, structure, paths, effects))
     (ours, structure, paths, our_effects), (theirs, other, _, their_effects) = branches
     if structure != other:
         raise TypeError(
@@ -109,6 +114,14 @@ def cond(predicate: Any, true_fn: Callable[..., Any], false_fn: Callable[..., An
     if our_effects or their_effects:
         scope.perform(node)
     return _results(node, structure, [kind for _, kind in merged])
+
+
+def _expect_unwritten(is_written: bool) -> None:
+    if is_written:
+        raise NotImplementedError(
+            "a function given to an explicit form wrote into an array from outside it; return the new array instead, or "
+            "use Python's own if, for and while in a function under lamina.defn"
+        )
 
 
 def _merge(a: Value, b: Value, path: str) -> tuple[DType, Kind]:
@@ -169,14 +182,10 @@ def _loop(what: str, condition: Callable[[Any], Any], body: Callable[[Any], Any]
             if wanted == carries:
                 nodes = [node_of(to_dtype(value, carry.dtype)) for value, carry in zip(turned, carries, strict=True)]
                 break
-<<<<<<< HEAD
-        # a number met an array in the body: it starts as what it becomes
-        values = [Value(node_of(to_dtype(v, w.dtype)), outer, w.kind) for v, w in zip(values, wanted, strict=True)]
-=======
         # a number met an array, or a wider number, in the body: it starts as what it becomes
         started = [to_dtype(value, carry.dtype) for value, carry in zip(values, wanted, strict=True)]
-        values = [Value(value.expr, value.scope, carry.kind) for value, carry in zip(started, wanted, strict=True)]
->>>>>>> main
+        values = [Value(node_of(value), outer, carry.kind) for value, carry in zip(started, wanted, strict=True)]
+    _expect_unwritten(bool(scope.written()))
     captures = scope.params[len(carries) :]
     start = (*map(node_of, values), *(outer.lift(captured, outer) for captured in scope.captures))
     done = with_effects(scope.effects, (*nodes, *captures))
@@ -335,6 +344,7 @@ def _trace_body(called: Function, structure: Any, given: Sequence[Value]) -> _Bo
         inner = [Value(scope.param(value.dtype, value.shape), scope, value.kind) for value in given]
         results, returned, _ = _values(_call(called._called, *unflatten(structure, inner)), f"{called.__name__}(…)")
         body = unflatten(returned, [node_of(result) for result in results])
+    _expect_unwritten(bool(scope.written()))
     node = outer.emit("fun", tuple(scope.params), with_effects(scope.effects, body), called.__name__)
     kinds = [result.kind for result in results]
     return _Body(node, scope.captures, outer, returned, kinds, bool(scope.effects), guards)
@@ -370,6 +380,7 @@ def block(
         ]
         results, returned, _ = _values(_call(default, *unflatten(structure, inner)), f"{_name(default)}(…)")
         body = unflatten(returned, [node_of(result) for result in results])
+    _expect_unwritten(bool(scope.written()))
     nodes = unflatten(structure, [node_of(leaf) if type(leaf) is Value else leaf for leaf in given])
     node = outer.emit("block", struct, (*nodes, *scope.captures), with_effects(scope.effects, body), callback)
     if scope.effects:
