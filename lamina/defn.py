@@ -16,9 +16,10 @@ import numpy as np
 from lamina import dtype as dt
 from lamina.array import Array, asarray, from_numpy, to_numpy
 from lamina.compilers import Compiled, compiler_named
-from lamina.errors import LaminaWarning
+from lamina.errors import LaminaWarning, TraceError
 from lamina.expr import Graph
 from lamina.expr.containers import flatten, paths_of, unflatten
+from lamina.expr.tree import all_nodes
 from lamina.layout import Layout
 from lamina.roots import Root, memory_of, overlaps_of, placed, roots_of
 from lamina.trace import python
@@ -26,7 +27,8 @@ from lamina.trace.build import NUMBER_DTYPES
 from lamina.trace.guards import Guard, guards_of
 from lamina.trace.scope import current
 from lamina.trace.staging import Argument, Output, Spec, Traced, stage, with_structure
-from lamina.trace.value import Kind, Pin
+from lamina.trace.state import CannotMerge, Untraceable
+from lamina.trace.value import Kind, Pin, Unroll
 
 _MANY_VALUES = 10  # retraces for one pinned number before a warning
 
@@ -38,6 +40,7 @@ class _Entry(NamedTuple):
     traced: Traced
     arguments: "_Arguments"
     guards: list[Guard]
+    is_seen: bool  # whether running it shows something, which must not happen twice
 
 
 class _Arguments(NamedTuple):
@@ -50,17 +53,19 @@ class _Arguments(NamedTuple):
 class Defn:
     """A compiled function; made by `defn`, called like the function itself."""
 
-    def __init__(self, function: Callable[..., Any], compiler: str, options: dict[str, Any]) -> None:
+    def __init__(self, function: Callable[..., Any], compiler: str, strict: bool, options: dict[str, Any]) -> None:
         if not callable(function):
             raise TypeError(f"lamina.defn: expected a function, but got {function!r}")
         functools.update_wrapper(self, function)
         self._function = function
         self._name = getattr(function, "__name__", type(function).__name__)
         self._compiler = compiler
+        self._strict = strict
         self._options = options
         self._compile = compiler_named(compiler)
         self._entries: dict[Any, _Entry] = {}
         self._pinned: dict[Any, tuple[int, ...]] = {}
+        self._plain: set[Any] = set()  # signatures that can't be traced
         self._lock = threading.RLock()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -73,16 +78,52 @@ class Defn:
         signature = (structure, tuple(map(_signature, leaves)), shared)
         try:
             entry = self._find(signature, leaves)
+            is_plain = signature in self._plain
         except TypeError as error:
             _expect_hashable(leaves, (args, kwargs), self._name)
             raise error
+        if is_plain:
+            return self._function(*args, **kwargs)
         if entry is None:
-            entry = self._trace(signature, structure, leaves, (args, kwargs))
+            try:
+                entry = self._trace(signature, structure, leaves, (args, kwargs))
+            except (Untraceable, Unroll, CannotMerge, TraceError, NotImplementedError) as reason:
+                return self._untraced(reason, signature, args, kwargs)
+            except Exception as error:  # noqa: BLE001  the program's own, or NumPy's
+                return self._replayed(error, args, kwargs)
         params = [
             np.asarray(leaves[param]) if isinstance(param, int) else memory_of(param, arrays) for param in entry.arguments.params
         ]
-        results = entry.compiled(*params)
+        try:
+            results = entry.compiled(*params)
+        except Exception as error:
+            if entry.traced.graph.updates and not entry.is_seen:
+                return self._replayed(error, args, kwargs)
+            raise
         return _returned(entry, leaves, arrays, params, results)
+
+    def _untraced(self, reason: BaseException, signature: Any, args: Any, kwargs: Any) -> Any:
+        """Run a function that can't be traced as it is, with one warning; strict: raise."""
+        if self._strict:
+            if isinstance(reason, Exception):
+                raise reason
+            raise TraceError(f"{self._name} can't be traced: {reason}") from reason
+        self._plain.add(signature)
+        warnings.warn(
+            f"{self._name} runs as plain Python, not compiled: {reason}", LaminaWarning, stacklevel=3
+        )
+        return self._function(*args, **kwargs)
+
+    def _replayed(self, error: Exception, args: Any, kwargs: Any) -> Any:
+        """Raise an error where the undecorated function raises it: what it has written by then stays written."""
+        try:
+            result = self._function(*args, **kwargs)
+        except Exception as own:
+            raise (error if type(own) is type(error) else own) from None
+        if self._strict:
+            raise error
+        warnings.warn(f"{self._name} can't be traced, but runs: {error}", LaminaWarning, stacklevel=3)
+        return result
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         if instance is None:
@@ -91,7 +132,7 @@ class Defn:
         name = f"_lamina_{self._name}"
         kept = getattr(instance, "__dict__", {})
         if name not in kept:
-            bound = Defn(self._function.__get__(instance, owner), self._compiler, self._options)
+            bound = Defn(self._function.__get__(instance, owner), self._compiler, self._strict, self._options)
             if not hasattr(instance, "__dict__"):
                 return bound
             kept[name] = bound
@@ -118,7 +159,7 @@ class Defn:
                 except Pin as pin:
                     self._pinned[signature] = (*pinned, *_positions(pin, leaves, pinned))
                     continue
-                entry = _Entry(self._compile(traced.graph, self._options), traced, arguments, guards)
+                entry = _Entry(self._compile(traced.graph, self._options), traced, arguments, guards, _is_seen(traced.graph))
                 self._entries[self._key(signature, leaves)] = entry
                 self._warn_if_many(signature, given)
             return entry
@@ -136,10 +177,10 @@ class Defn:
 
 
 @overload
-def defn(function: Callable[..., Any], /, *, compiler: str = ..., **options: Any) -> Defn: ...
+def defn(function: Callable[..., Any], /, *, compiler: str = ..., strict: bool = ..., **options: Any) -> Defn: ...
 @overload
-def defn(*, compiler: str = ..., **options: Any) -> Callable[[Callable[..., Any]], Defn]: ...
-def defn(function: Callable[..., Any] | None = None, /, *, compiler: str = "evaluator", **options: Any) -> Any:
+def defn(*, compiler: str = ..., strict: bool = ..., **options: Any) -> Callable[[Callable[..., Any]], Defn]: ...
+def defn(function: Callable[..., Any] | None = None, /, *, compiler: str = "evaluator", strict: bool = False, **options: Any) -> Any:
     """A decorator: compile a NumPy function; it is traced at its first call with each structure of arguments.
 
     Arguments are arrays, NumPy scalars, Python numbers, and containers of them; anything else must be hashable and is
@@ -156,8 +197,8 @@ def defn(function: Callable[..., Any] | None = None, /, *, compiler: str = "eval
     {'sum': np.int64(6), 'all': array([0, 2, 4])}
     """
     if function is None:
-        return lambda function: Defn(function, compiler, options)
-    return Defn(function, compiler, options)
+        return lambda function: Defn(function, compiler, strict, options)
+    return Defn(function, compiler, strict, options)
 
 
 def trace(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Graph:
@@ -182,8 +223,14 @@ def trace(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Graph:
     while True:
         try:
             return with_structure(_stage(function, name, structure, leaves, pinned)[0])
+        except (Untraceable, Unroll, CannotMerge) as reason:
+            raise TraceError(f"{name} can't be traced: {reason}") from reason
         except Pin as pin:
             pinned = (*pinned, *_positions(pin, leaves, pinned))
+
+
+def _is_seen(graph: Graph) -> bool:
+    return any(node.op in ("hook", "runtime_call") for node in all_nodes((graph.effects, graph.outputs, graph.updates)))
 
 
 # Arguments

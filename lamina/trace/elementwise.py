@@ -12,6 +12,7 @@ from lamina.trace.build import (
     constant,
     node_of,
     operand_dtypes,
+    permute,
     result_dtype,
     scope_now,
     thing_of,
@@ -19,6 +20,7 @@ from lamina.trace.build import (
     with_kind,
 )
 from lamina.trace.numbers import COMPARISONS, compare_beyond, compare_signed_unsigned
+from lamina.trace.order import order_of, ordered
 from lamina.trace.scope import user_source
 from lamina.trace.value import Kind, Value
 
@@ -49,7 +51,11 @@ def elementwise(op: str, *things: Any) -> Value:
         return with_kind(compare_signed_unsigned(op, operands), kind)
     # by now the rules of the op's row hold, so they need not be asked for this node
     result = result_dtype(op, dtypes)
-    return Value(Expr(op, tuple(map(node_of, operands)), result, shape, user_source()), scope_now(), kind)
+    axes = order_of(values, len(shape))
+    if axes is not None:
+        operands, shape = [permute(operand, axes) for operand in operands], tuple(shape[axis] for axis in axes)
+    made = Value(Expr(op, tuple(map(node_of, operands)), result, shape, user_source()), scope_now(), kind)
+    return made if axes is None else ordered(made, axes)
 
 
 def _operand(op: str, i: int, things: Sequence[Any]) -> Value:

@@ -268,11 +268,14 @@ def call(called: Any, /, *args: Any, **kwargs: Any) -> Any:
 
 
 def converted(function: FunctionType) -> Callable[..., Any]:
-    """A user's function rewritten; the function itself where its source can't be had."""
-    if hasattr(function, "_lamina_plain"):
-        return function
+    """A user's function rewritten; the function itself where its source can't be had, whose operations are seen all the same.
+    """
+    if function.__code__.co_freevars and rewrite.RUNTIME in function.__code__.co_freevars:
+        return function  # one that a rewritten function made
     try:
         return rewrite.rewritten(function, this)
+    except rewrite.NoSource:
+        return function
     except rewrite.Unsupported as error:
         raise Untraceable(str(error)) from error
 

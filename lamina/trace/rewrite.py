@@ -23,6 +23,10 @@ class Unsupported(Exception):
     """A function that can't be rewritten: why, and at which line."""
 
 
+class NoSource(Unsupported):
+    """A function whose source can't be had."""
+
+
 def rewritten(function: types.FunctionType, runtime: Any) -> types.FunctionType:
     """The function with its control flow as calls of `runtime`.
 
@@ -56,7 +60,7 @@ def _compile(code: types.CodeType, function: types.FunctionType) -> types.CodeTy
         raise Unsupported(f"{code.co_name} ({where}) is a generator or a coroutine")
     definition = _definition(code, function, where)
     names = _Names(definition)
-    body = definition.body if isinstance(definition.body, list) else [ast.Return(definition.body)]
+    body = definition.body if isinstance(definition.body, list) else [ast.copy_location(ast.Return(definition.body), definition.body)]
     new_body = _Rewriter(names, code.co_filename).function_body(body)
     arguments = _without_defaults(definition.args)
     inner = ast.FunctionDef("_lamina_function", arguments, new_body, [], None)
@@ -95,15 +99,15 @@ def _definition(code: types.CodeType, function: types.FunctionType, where: str) 
     try:
         lines, first = inspect.getsourcelines(code)
     except (OSError, TypeError) as error:
-        raise Unsupported(f"the source of {code.co_name} ({where}) can't be read") from error
+        raise NoSource(f"the source of {code.co_name} ({where}) can't be read") from error
     source = textwrap.dedent("".join(lines))
     tree = _parsed(source)
     if tree is None:
-        raise Unsupported(f"the source of {code.co_name} ({where}) doesn't stand alone; write it on lines of its own")
+        raise NoSource(f"the source of {code.co_name} ({where}) doesn't stand alone; write it on lines of its own")
     ast.increment_lineno(tree, first - 1)
     found = [node for node in ast.walk(tree) if _is_definition_of(node, code)]
     if len(found) != 1:
-        raise Unsupported(f"{len(found)} functions on the lines of {code.co_name} ({where}); write each on lines of its own")
+        raise NoSource(f"{len(found)} functions on the lines of {code.co_name} ({where}); write each on lines of its own")
     return found[0]
 
 

@@ -1,0 +1,48 @@
+"""The order of new memory: NumPy lays a result out as its operands are (order K), and what is a view depends on it."""
+
+from collections.abc import Sequence
+
+from lamina.trace.build import permute
+from lamina.trace.value import Value
+
+
+def order_of(operands: Sequence[Value], rank: int) -> tuple[int, ...] | None:
+    """The axes of a result of this rank from the outermost in memory to the innermost; `None` where that is C order.
+
+    NumPy's iterator sorts the axes by the sizes of the operands' strides: an insertion sort in which an axis moves out
+    only where no operand says otherwise, and axes along which an operand doesn't move say nothing (`npyiter` of NumPy,
+    ``npyiter_find_best_axis_ordering``).
+    """
+    if rank < 2 or all(operand.layout is None for operand in operands):
+        return None
+    strides = [
+        (0,) * (rank - len(operand.shape)) + operand.whole_layout.strides for operand in operands if operand.cell is not None
+    ]
+    order = list(range(rank - 1, -1, -1))  # innermost first
+    for i in range(1, rank):
+        axis, place = order[i], i
+        for j in range(i - 1, -1, -1):
+            moves, is_open = False, True
+            for steps in strides:
+                ours, theirs = abs(steps[axis]), abs(steps[order[j]])
+                if ours and theirs:
+                    if theirs <= ours:
+                        moves = False
+                        is_open = False
+                    elif is_open:
+                        moves, is_open = True, False
+            if is_open:
+                continue
+            if not moves:
+                break
+            place = j
+        order.insert(place, order.pop(i))
+    axes = tuple(reversed(order))
+    return None if axes == tuple(range(rank)) else axes
+
+
+def ordered(value: Value, axes: tuple[int, ...]) -> Value:
+    """A new array of C-order memory seen with its axes where they belong: ``axes[i]`` is the result axis of memory axis i."""
+    inverse = tuple(axes.index(axis) for axis in range(len(axes)))
+    return permute(value, inverse)
+
