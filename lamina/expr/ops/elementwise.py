@@ -44,6 +44,7 @@ def _commutes(kinds: Kinds = ALL) -> Mapping[Fact, Kinds]:
 
 # Modular arithmetic and logic are exact; floating-point sums and products depend on their order.
 _RING = {Fact.COMMUTATIVE: ALL, Fact.ASSOCIATIVE: DISCRETE}
+_PRODUCT = {Fact.COMMUTATIVE: ORDERED, Fact.ASSOCIATIVE: DISCRETE}  # NumPy's complex products may use fma on one part
 _LATTICE = {Fact.COMMUTATIVE: DISCRETE, Fact.ASSOCIATIVE: DISCRETE, Fact.IDEMPOTENT: DISCRETE}
 _IDEMPOTENT = {Fact.IDEMPOTENT: ALL}
 
@@ -153,7 +154,7 @@ ROWS = [
     # binary: arithmetic
     _binary("add", ALL, np.add, "x + y; integers wrap, bool is or.", facts=_RING),
     _binary("subtract", NUMERIC, np.subtract, "x - y; integers wrap."),
-    _binary("multiply", ALL, np.multiply, "x * y; integers wrap, bool is and.", facts=_RING),
+    _binary("multiply", ALL, np.multiply, "x * y; integers wrap, bool is and.", facts=_PRODUCT),
     _binary("divide", FLOATING, np.divide, "x / y."),
     _binary("floor_divide", REAL, np.floor_divide, "The floor of x / y; 0 for an integer divided by 0."),
     _binary("remainder", REAL, np.remainder, "x - y * floor(x / y), with the sign of y; 0 for an integer and y = 0."),
