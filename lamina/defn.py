@@ -25,6 +25,7 @@ from lamina.roots import Root, memory_of, overlaps_of, placed, roots_of
 from lamina.trace import python
 from lamina.trace.build import NUMBER_DTYPES
 from lamina.trace.guards import Guard, guards_of
+from lamina.trace.mixed import decoded
 from lamina.trace.scope import current
 from lamina.trace.staging import Argument, Output, Spec, Traced, stage, with_structure
 from lamina.trace.state import CannotMerge, Untraceable
@@ -97,7 +98,7 @@ class Defn:
         try:
             results = entry.compiled(*params)
         except Exception as error:
-            if entry.traced.graph.updates and not entry.is_seen:
+            if not entry.is_seen:
                 return self._replayed(error, args, kwargs)
             raise
         return _returned(entry, leaves, arrays, params, results)
@@ -362,6 +363,9 @@ def _returned(
     def result(leaf: Any) -> Any:
         if not isinstance(leaf, Output):
             return leaf
+        if leaf.choice is not None:
+            which, then, otherwise = leaf.choice
+            return result(then if results[which] else otherwise)
         if leaf.memory >= 0:
             array = placed(results[leaf.memory], leaf.layout)
         else:
@@ -375,6 +379,8 @@ def _returned(
             return from_numpy(array)
         if leaf.kind is Kind.ARRAY:
             return array
+        if leaf.code >= 0:
+            return decoded(array, int(results[leaf.code]))
         return array[()] if leaf.kind is Kind.SCALAR else array.item()
 
     return unflatten(entry.traced.structure, [result(leaf) for leaf in entry.traced.leaves])

@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 from lamina import dtype as dt
 from lamina.errors import TraceError
 from lamina.expr import Expr, describe, with_effects
-from lamina.trace.build import as_value, common_dtype, constant, node_of, scope_now, to_dtype
+from lamina.trace.build import as_value, constant, node_of, scope_now, to_dtype
 from lamina.trace.choice import Choice
 from lamina.trace.control import predicate_of
+from lamina.trace.mixed import code_of, is_mixed, meeting, with_code
 from lamina.trace.rewrite import RUNTIME
 from lamina.trace.scope import Cell, Scope, next_serial
 from lamina.trace.state import (
@@ -128,16 +129,18 @@ class _Merge:
         raise CannotMerge(f"{_shown(name)} is {_what(a)} in one and {_what(b)} in the other")
 
     def _number(self, a: Any, b: Any) -> Any:
-        x, y = as_value(a), as_value(b)
-        if x.kind is y.kind is Kind.NUMBER:
-            dtype, kind = (dt.promote(x.dtype, y.dtype) if x.dtype != y.dtype else x.dtype), Kind.NUMBER
-        else:
-            dtype, kind = common_dtype([x, y]), Kind.SCALAR
         if type(a) is type(b) and not isinstance(a, Value) and repr(a) == repr(b):
             return a
+        x, y, scope = as_value(a), as_value(b), self.scope
+        if not is_mixed(x, y):
+            i = self._pair(node_of(x), node_of(y))
+            return _Later(lambda results: Value(results[i], scope, x.kind))
+        dtype = meeting(x, y)
         i = self._pair(node_of(to_dtype(x, dtype)), node_of(to_dtype(y, dtype)))
-        scope = self.scope
-        return _Later(lambda results: Value(results[i], scope, kind))
+        j = self._pair(node_of(code_of(x)), node_of(code_of(y)))
+        return _Later(
+            lambda results: with_code(Value(results[i], scope, Kind.SCALAR), Value(results[j], scope, Kind.NUMBER))
+        )
 
     def _array(self, name: str, a: Value, b: Value) -> Any:
         if same_alias(a, b):
@@ -157,7 +160,7 @@ class _Merge:
 
     def _is_new(self, cell: Cell | None) -> bool:
         """Whether the memory was made in one of the branches."""
-        return cell is not None and cell.home is self.scope and cell.serial >= self.first
+        return type(cell) is Cell and cell.home is self.scope and cell.serial >= self.first
 
     def _pair(self, a: Expr, b: Expr) -> int:
         self.pairs.append((a, b))

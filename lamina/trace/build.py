@@ -17,7 +17,7 @@ from lamina.dtype import DType
 from lamina.expr import OPS, Expr
 from lamina.expr.ops.row import Family
 from lamina.layout import move
-from lamina.trace.scope import Scope, current, escaped, user_source
+from lamina.trace.scope import Cell, Scope, current, escaped, user_source
 from lamina.trace.value import Kind, Value
 
 NUMBER_DTYPES: dict[type, DType] = {bool: dt.bool, int: dt.int64, float: dt.float64, complex: dt.complex128}
@@ -262,6 +262,8 @@ def _accepts(op: str, dtype: DType, arity: int) -> bool:
 
 def apply_move(value: Value, movement: Any) -> Value:
     """The value moved: another view of its memory, and a copy only where no layout expresses the movement."""
+    if value.cell is not None and type(value.cell) is not Cell and value.layout is None:
+        return value.cell.moved(movement)
     moved = emit_node("move", node_of(value), movement)
     if value.cell is None:
         return Value(moved, scope_now())

@@ -3,8 +3,10 @@
 What it holds is what the chosen one holds; a write reaches the chosen one, and whoever sees its memory.
 """
 
+from typing import Any
+
 from lamina.expr import Expr
-from lamina.trace.build import broadcast_to, emit, node_of, scope_now
+from lamina.trace.build import apply_move, broadcast_to, emit, node_of, scope_now
 from lamina.trace.scope import Cell, Scope
 from lamina.trace.value import Value
 
@@ -35,6 +37,12 @@ class Choice(Cell):
         value = Value(node, scope)
         for side, (x, y) in zip(self.sides, ((value, self.sides[0]), (self.sides[1], value)), strict=True):
             store(side, emit("where", chosen, x, y))
+
+
+    def moved(self, movement: Any) -> Value:
+        """The choice between the moved arrays, each a view or a copy as its own layout has it."""
+        then, otherwise = (apply_move(side, movement) for side in self.sides)
+        return Value.alias(Choice(scope_now(), self.predicate, then, otherwise), None)
 
 
 def store(target: Value, value: Value) -> None:

@@ -5,6 +5,7 @@ from typing import Any
 
 from lamina import dtype as dt
 from lamina.expr import Expr
+from lamina.operators import FUNCTIONS
 from lamina.trace.build import (
     as_value,
     broadcast_shape,
@@ -44,6 +45,8 @@ def elementwise(op: str, *things: Any) -> Value:
             known, values = _compared(op, values)
             if known is not None:
                 return with_kind(broadcast_to(known, shape), Kind.ARRAY if shape else Kind.SCALAR)
+    if any(value.code is not None for value in values):
+        FUNCTIONS["expect_indifferent"](values)
     dtypes = operand_dtypes(op, *map(thing_of, values))
     operands = [broadcast_to(to_dtype(value, dtype), shape) for value, dtype in zip(values, dtypes, strict=True)]
     kind = Kind.ARRAY if shape else Kind.SCALAR

@@ -13,12 +13,14 @@ from typing import Any, NamedTuple
 
 from lamina import dtype as dt
 from lamina.dtype import DType
-from lamina.errors import LaminaWarning
+from lamina.errors import LaminaWarning, TraceError
 from lamina.expr import Expr, with_effects
 from lamina.trace.branch import branch
 from lamina.trace.build import as_value, constant, emit, node_of, scope_now, to_dtype
 from lamina.trace.control import predicate_of
-from lamina.trace.scope import Scope, user_source
+from lamina.trace.mixed import code_of
+from lamina.trace.choice import Choice
+from lamina.trace.scope import Cell, Scope, user_source
 from lamina.trace.state import CannotMerge, Get, Poison, Put, Unbound, Untraceable, is_array, is_number, same_alias
 from lamina.trace.value import Kind, Unroll, Value
 
@@ -27,6 +29,7 @@ Test = Callable[[], Any] | None
 _FEW = 8  # turns that are cheaper unrolled
 _MANY = 1000  # unrolled turns before a warning
 _TRIES = 12
+_PEELS = 2  # turns that run before a loop to bind its variables
 _LONGEST_PERIOD = 12
 
 
@@ -43,6 +46,7 @@ class _Carried(NamedTuple):
     dtype: DType
     shape: tuple[int, ...]
     kind: Kind
+    is_mixed: bool = False  # whether it says at run time if it is a Python number
 
 
 class _Again(Exception):
@@ -70,11 +74,12 @@ class _Loop(NamedTuple):
     put: Put
     names: tuple[str, ...]
     live: frozenset[str]
+    count: Any  # of turns; None for a while
 
 
 def for_loop(items: Items, test: Test, body: Callable[[Any], None], get: Get, put: Put, names: Any, live: Any) -> None:
     """Run or stage a ``for`` over items that have places."""
-    loop = _Loop(test, lambda i: body(items.item(i)), get, put, tuple(names), frozenset(live))
+    loop = _Loop(test, lambda i: body(items.item(i)), get, put, tuple(names), frozenset(live), items.count)
     count = items.count
     if type(count) is int and count <= _FEW:
         _unrolled(loop, range(count))
@@ -86,11 +91,17 @@ def for_loop(items: Items, test: Test, body: Callable[[Any], None], get: Get, pu
             return
         except _Peel:
             count = _known(count)
-            if done >= count or done > 2:
+            if done >= count or done > _PEELS:
                 break
             done = _unrolled(loop, range(done, done + 1), done)
         except _Fails:
             break
+        except (TraceError, NotImplementedError):
+            raise
+        except Exception:
+            if type(count) is int:
+                raise
+            break  # it raises only where there is a turn
     count = _known(count)
     if count - done > _MANY:
         _warn(f"a loop of {count} turns is unrolled; write it so that it can be staged")
@@ -121,10 +132,10 @@ def _unrolled(loop: _Loop, turns: range, done: int = 0) -> int:
 
 
 def while_loop(
-    test: Callable[[], Any], body: Callable[[], None], get: Get, put: Put, names: Any, live: Any, has_run: bool = False
+    test: Callable[[], Any], body: Callable[[], None], get: Get, put: Put, names: Any, live: Any, has_run: int = 0
 ) -> None:
-    """Run or stage a ``while``; `has_run` says that a turn has run already."""
-    loop = _Loop(test, lambda _: body(), get, put, tuple(names), frozenset(live))
+    """Run or stage a ``while``; `has_run` says how many turns have run already."""
+    loop = _Loop(test, lambda _: body(), get, put, tuple(names), frozenset(live), None)
     turns = 0
     while True:
         go_on = test()
@@ -133,25 +144,41 @@ def while_loop(
             return
         if not is_known or turns >= _FEW:
             try:
-                _staged(loop, None, 0, has_run or turns > 0)
+                _staged(loop, None, 0, has_run + turns > 0)
                 test()  # what it binds (:=) is what it found when it ended the loop
                 return
             except _Peel:
                 if not is_known:
-                    # the first turn under the test, then a loop whose variables it has bound
-                    def first() -> None:
-                        body()
-                        while_loop(test, body, get, put, names, live, True)
-
-                    branch(go_on, first, lambda: None, get, put, tuple(names))
+                    if has_run >= _PEELS:
+                        raise Untraceable("this while loop can't be staged: its variables change in every turn") from None
+                    _first_apart(go_on, test, body, get, put, names, live, has_run)
                     return
             except _Fails as error:
                 if not is_known:
                     raise Untraceable(f"this while loop can't be staged: {error}") from error
                 if turns == _MANY:
                     _warn(f"a while loop of over {_MANY} turns is unrolled; write it so that it can be staged")
+            except (TraceError, NotImplementedError):
+                raise
+            except Exception:
+                if is_known:
+                    raise
+                _first_apart(go_on, test, body, get, put, names, live, has_run)  # it raises only where there is a turn
+                return
         body()
         turns += 1
+
+
+def _first_apart(
+    go_on: Value, test: Callable[[], Any], body: Callable[[], None], get: Get, put: Put, names: Any, live: Any, has_run: int
+) -> None:
+    """The first turn under the test, then a loop whose variables it has bound."""
+
+    def first() -> None:
+        body()
+        while_loop(test, body, get, put, names, live, has_run + 1)
+
+    branch(go_on, first, lambda: None, get, put, tuple(names))
 
 
 def _staged(loop: _Loop, count: Any, first: int, has_run: bool) -> None:
@@ -193,6 +220,8 @@ def _attempt(loop: _Loop, count: Any, first: int, has_run: bool, start: tuple[An
             for k in order:
                 each = how.carried[k]
                 inner[k] = Value(scope.param(each.dtype, each.shape), scope, each.kind)
+                if each.is_mixed:
+                    inner[k].code = Value(scope.param(dt.int64, ()), scope, Kind.NUMBER)
             for k in how.dead:
                 inner[k] = Poison(loop.names[k])
             loop.put(tuple(inner))
@@ -201,7 +230,7 @@ def _attempt(loop: _Loop, count: Any, first: int, has_run: bool, start: tuple[An
             for repeat in range(period):
                 loop.turn(None if index is None else _turn_of(index, first, period, repeat))
             outputs = _compared(loop, scope, start, inner, how, has_run)
-            nodes = [node_of(to_dtype(outputs[k], how.carried[k].dtype)) for k in order]
+            nodes = _nodes(outputs, how, order)
             if index is not None:
                 nodes.insert(0, node_of(emit("add", index, constant(1, dt.int64))))
     except Unroll as unroll:
@@ -210,7 +239,7 @@ def _attempt(loop: _Loop, count: Any, first: int, has_run: bool, start: tuple[An
         raise
     if type(count) is not int and count is not None and _changes_kind(start, how):
         _known(count)  # what the variables are afterwards depends on whether there is a turn
-    begin = [node_of(to_dtype(as_value(start[k]), how.carried[k].dtype)) for k in order]
+    begin = _nodes({k: as_value(start[k]) for k in order}, how, order)
     if index is not None:
         begin.insert(0, node_of(constant(0, dt.int64)))
     written = scope.written()
@@ -224,13 +253,28 @@ def _attempt(loop: _Loop, count: Any, first: int, has_run: bool, start: tuple[An
     for cell, (param, _) in written.items():
         outer.write(cell, outer.emit("elem", node, scope.params.index(param)))
     final = list(start)
-    for place, k in enumerate(order, 0 if index is None else 1):
+    place = 0 if index is None else 1
+    for k in order:
         final[k] = Value(outer.emit("elem", node, place), outer, how.carried[k].kind)
+        place += 1
+        if how.carried[k].is_mixed:
+            final[k].code = Value(outer.emit("elem", node, place), outer, Kind.NUMBER)
+            place += 1
     for k in how.dead:
         final[k] = Poison(loop.names[k])
     loop.put(tuple(final))
     if period > 1:
         _unrolled(loop, range(first + (count - first) // period * period, count))
+
+
+def _nodes(values: dict[int, Value], how: _Again, order: list[int]) -> list[Expr]:
+    """The nodes of the carried variables, in order, a mixed one's code behind it."""
+    nodes = []
+    for k in order:
+        nodes.append(node_of(to_dtype(values[k], how.carried[k].dtype)))
+        if how.carried[k].is_mixed:
+            nodes.append(node_of(code_of(values[k])))
+    return nodes
 
 
 def _tested(loop: _Loop, scope: Scope, index: Value | None, turns: Any) -> tuple[Expr, list[Expr]]:
@@ -289,7 +333,7 @@ def _compared(
     for k, (name, before, after) in enumerate(zip(loop.names, inner, end, strict=True)):
         if k in how.carried:
             outputs[k] = _as_carried(name, how.carried[k], after)
-            carried[k] = _widened(name, how.carried[k], outputs[k])
+            carried[k] = _widened(name, how.carried[k], outputs[k], loop.count is None and not has_run)
             if how.carried[k].kind is Kind.ARRAY:
                 _expect_own(name, k, scope, before, after, end, has_run)
         elif k in how.dead or after is before or (is_array(before) and is_array(after) and same_alias(before, after)):
@@ -301,6 +345,8 @@ def _compared(
         elif is_array(before) and is_array(after):
             if (before.dtype, before.shape) != (after.dtype, after.shape) or before.cell in written or _shared(start, k):
                 raise _Peel
+            if loop.count is None and not has_run:
+                raise _Peel  # without a turn it stays what it was
             carried[k] = _Carried(after.dtype, after.shape, Kind.ARRAY)
         elif isinstance(before, Unbound) or is_number(after) or is_array(after):
             raise _Peel
@@ -320,10 +366,17 @@ def _expect_own(
         raise _Peel  # the first turn writes the array that was there before the loop
     if after is before:
         return
-    if after.cell is None or after.cell.home is not scope:
-        raise _Fails(f"{name} becomes a view of an array from outside the loop")
+    if any(cell is before.cell or cell.home is not scope for cell in _memories(after)):
+        raise _Fails(f"{name} becomes a view of an array from before the turn")
     if any(j != k and is_array(other) and other.cell is after.cell for j, other in enumerate(end)):
         raise _Fails(f"{name} and another variable share an array from turn to turn")
+
+
+def _memories(array: Value) -> list[Cell]:
+    """The memories that an array may be of."""
+    if type(array.cell) is Choice:
+        return [cell for side in array.cell.sides for cell in _memories(side)]
+    return [array.cell] if array.cell is not None else []
 
 
 def _shared(start: tuple[Any, ...], k: int) -> bool:
@@ -341,20 +394,32 @@ def _as_carried(name: str, carried: _Carried, after: Any) -> Value:
     return as_value(after)
 
 
-def _widened(name: str, carried: _Carried, value: Value) -> _Carried:
-    """What a carried variable must be, given what a turn makes of it."""
+def _widened(name: str, carried: _Carried, value: Value, may_skip: bool) -> _Carried:
+    """What a carried variable must be, given what a turn makes of it, or no turn at all (`may_skip`)."""
     if carried.shape != value.shape:
         raise _Fails(f"{name} changes its shape from {carried.shape} to {value.shape}")
     if carried.kind is Kind.ARRAY or value.kind is Kind.ARRAY:
         if carried.dtype != value.dtype:
             raise _Peel
         return carried
-    if carried.kind is Kind.NUMBER and value.kind is Kind.NUMBER:
-        return carried if carried.dtype == value.dtype else _Carried(dt.promote(carried.dtype, value.dtype), (), Kind.NUMBER)
-    if carried.kind is Kind.NUMBER:
-        return _Carried(value.dtype, (), Kind.SCALAR)
-    wide = dt.promote(carried.dtype, value.dtype) if value.kind is Kind.SCALAR else carried.dtype
-    return _Carried(wide, (), Kind.SCALAR)
+    if not carried.is_mixed and value.code is None:
+        if (carried.kind, carried.dtype) == (value.kind, value.dtype):
+            return carried
+        if may_skip:
+            raise _Peel  # without a turn it stays what it was
+        if _rank(carried) <= _rank(value):
+            return _Carried(value.dtype, (), value.kind)  # from the first turn on it is what a turn makes
+    start = _Carried(carried.dtype, (), carried.kind)
+    dtype = dt.promote(start.dtype, value.dtype)
+    narrow = [each for each in (start, value) if each.kind is Kind.SCALAR and each.dtype != dtype]
+    if narrow or dtype not in (dt.bool, dt.int64, dt.float64, dt.complex128):
+        raise _Fails(f"{name} is a number at the start of a turn and a scalar of {value.dtype} at its end")
+    return _Carried(dtype, (), Kind.SCALAR, True)
+
+
+def _rank(thing: Any) -> tuple[int, int]:
+    """Numbers come before scalars, narrower dtypes before wider ones."""
+    return (thing.kind is not Kind.NUMBER, ("bool", "unsigned", "signed", "float", "complex").index(thing.dtype.kind))
 
 
 def _period(inner: list[Any], end: tuple[Any, ...], how: _Again) -> int:

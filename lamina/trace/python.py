@@ -18,7 +18,7 @@ import numpy as np
 from lamina import dtype as dt
 from lamina.array import Array
 from lamina.operators import FUNCTIONS
-from lamina.trace import loop, rewrite
+from lamina.trace import loop, mixed, rewrite
 from lamina.trace.branch import branch
 from lamina.trace.build import NUMBER_DTYPES, as_value, constant, emit, node_of, perform_check, scope_now, to_dtype
 from lamina.trace.control import predicate_of
@@ -28,6 +28,9 @@ from lamina.trace.state import CannotMerge, Get, Put, Unbound, Untraceable
 from lamina.trace.value import Kind, Unroll, Value
 
 this = sys.modules[__name__]
+
+FUNCTIONS["mixed_operator"] = lambda op, result, *operands: mixed.after_operator(op, result, operands)
+FUNCTIONS["expect_indifferent"] = mixed.expect_indifferent
 
 # Variables and truth
 
@@ -572,6 +575,12 @@ _AUGMENTED: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
+_BINARY: dict[str, Callable[[Any, Any], Any]] = {
+    name: getattr(operator, operation.__name__[1:] + ("_" if operation.__name__ in ("iand", "ior") else ""))
+    for name, operation in _AUGMENTED.items()
+}
+
+
 def augmented(name: str, thing: Any, value: Any) -> Any:
     """What ``thing += value`` binds."""
     if isinstance(thing, np.ndarray):
@@ -579,6 +588,8 @@ def augmented(name: str, thing: Any, value: Any) -> Any:
         thing = as_value(thing)
     elif isinstance(thing, (list, dict, set)):
         _expect_own(thing, f"a {type(thing).__name__} is changed in place")
+    if type(thing) is Value and thing.cell is None:
+        return _BINARY[name](thing, value)  # a number never changes
     return _AUGMENTED[name](thing, value)
 
 

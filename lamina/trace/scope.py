@@ -60,6 +60,10 @@ class Cell:
         """Make it hold a node's value, in a scope."""
         scope.write(self, node)
 
+    def moved(self, movement: Any) -> Any:
+        """The array that all of it becomes by a movement; for kinds of cells that stand for other arrays."""
+        raise NotImplementedError
+
 
 class _Captured(NamedTuple):
     node: Expr

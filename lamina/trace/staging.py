@@ -10,7 +10,8 @@ from lamina.expr.containers import flatten, unflatten
 from lamina.expr.tree import substitute
 from lamina.layout import Layout
 from lamina.trace.aliasing import may_alias
-from lamina.trace.build import NUMBER_DTYPES, as_value, node_of, scope_now
+from lamina.trace.build import NUMBER_DTYPES, as_value, node_of
+from lamina.trace.choice import Choice
 from lamina.trace.scope import Cell, Scope
 from lamina.trace.value import Kind, Value
 
@@ -58,6 +59,8 @@ class Output(NamedTuple):
     node: Expr  # its elements, in the public graph
     memory: int  # which of the results, or, counted from -1 downwards, which of the params' memories
     layout: Layout | None
+    choice: "tuple[int, Output, Output] | None" = None  # the result that says which of two it is
+    code: int = -1  # the result that says whether it is a Python number
 
 
 class Traced(NamedTuple):
@@ -87,10 +90,10 @@ def stage(name: str, call: Callable[[list[Any]], Any], leaves: Sequence[Any]) ->
         places = {cell: -1 - params.index(cell.start) for cell in cells.values()}
         held = [*cells.values(), *(cell for cell in scope.captured_cells.values() if cell.writable)]
         updates = [(cell.start, scope.read(cell)) for cell in held if scope.read(cell) is not cell.start]
-        memories: list[Expr] = []
-        results = [_output(leaf, places, memories, bool(updates)) if _is_array(leaf) else leaf for leaf in returned]
+        kept = _Results(scope, places, bool(updates))
+        results = [kept.output(leaf) if _is_array(leaf) else leaf for leaf in returned]
     effects, outputs, nodes, news = substitute(
-        (scope.effects, memories, [leaf.node for leaf in results if isinstance(leaf, Output)], updates),
+        (scope.effects, kept.nodes, [leaf.node for leaf in results if isinstance(leaf, Output)], updates),
         scope.written_tensors(),
     )
     renewed = iter(nodes)
@@ -114,24 +117,38 @@ def _given(argument: Argument, scope: Scope, cells: dict[int, Cell]) -> Value:
 _PROGRAM_MEMORY = frozenset({"constant", "tensor"})
 
 
-def _output(leaf: Any, places: dict[Cell, int], memories: list[Expr], has_updates: bool) -> Output:
-    value = as_value(leaf)
-    scope = scope_now()
-    node, cell = node_of(value), value.cell
-    if cell is not None and cell in places:
-        place = places[cell]
-    elif cell is not None:
-        memory = scope.read(cell)
-        # a memory that is an argument's would change with what the program writes there
-        if may_alias(memory, _PROGRAM_MEMORY | {"parameter"} if has_updates else _PROGRAM_MEMORY):
-            memory = scope.emit("copy", memory)
-        place = places[cell] = len(memories)
-        memories.append(memory)
-        node = memory if value.layout is None else node
-    else:
-        place = len(memories)
-        memories.append(node)
-    return Output(value.kind, node, place, value.layout)
+class _Results:
+    """The memories that a graph gives, in the order in which returned leaves ask for them."""
+
+    def __init__(self, scope: Scope, places: dict[Cell, int], has_updates: bool) -> None:
+        self.scope = scope
+        self.places = places
+        self.nodes: list[Expr] = []
+        # what an argument holds changes with what the program writes there, so no result may be memory of it
+        self.not_ours = _PROGRAM_MEMORY | {"parameter"} if has_updates else _PROGRAM_MEMORY
+
+    def keep(self, node: Expr) -> int:
+        """The place of a node among the results, copied where its memory isn't its own."""
+        self.nodes.append(self.scope.emit("copy", node) if may_alias(node, self.not_ours) else node)
+        return len(self.nodes) - 1
+
+    def output(self, leaf: Any) -> Output:
+        """What a returned leaf is."""
+        value = as_value(leaf)
+        node, cell = node_of(value), value.cell
+        if cell is None:
+            place = self.keep(node)
+            code = -1 if value.code is None else self.keep(node_of(value.code))
+            return Output(value.kind, self.nodes[place], place, None, None, code)
+        if type(cell) is Choice and value.layout is None:
+            which = self.keep(node_of(cell.predicate))
+            then, otherwise = map(self.output, cell.sides)
+            return Output(value.kind, node, which, None, (which, then, otherwise))
+        if cell not in self.places:
+            self.places[cell] = self.keep(self.scope.read(cell))
+        place = self.places[cell]
+        shown = self.nodes[place] if place >= 0 and value.layout is None else node
+        return Output(value.kind, shown, place, value.layout)
 
 
 def _is_array(leaf: Any) -> bool:

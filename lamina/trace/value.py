@@ -51,7 +51,10 @@ def _operator(name: str, op: str) -> None:
         if self.kind is Kind.NUMBER and all(_is_number(other) for other in others):
             operands = (*others, self) if reflected else (self, *others)
             return FUNCTIONS["number_operator"](op, *operands)
-        return inherited(self, *others)
+        result = inherited(self, *others)
+        if self.code is not None or any(type(other) is Value and other.code is not None for other in others):
+            return FUNCTIONS["mixed_operator"](op, result, self, *others)
+        return result
 
     setattr(Value, name, operate)
 
@@ -91,7 +94,7 @@ class Value(Operators):
     (lamina.float32, (2, 3), 2, 2)
     """
 
-    __slots__ = ("_node", "_version", "cell", "dtype", "kind", "layout", "scope", "shape", "shifts")
+    __slots__ = ("_node", "_version", "cell", "code", "dtype", "kind", "layout", "scope", "shape", "shifts")
 
     dtype: DType
     shape: tuple[int, ...]
@@ -106,6 +109,7 @@ class Value(Operators):
         self.shape = expr.shape
         self.layout: Layout | None = None
         self.shifts: Shifts = ()
+        self.code: Value | None = None  # of a number that may be Python's or NumPy's: see `lamina.trace.mixed`
         self.cell = scope.new_cell(expr) if kind is Kind.ARRAY else None
 
     @classmethod
@@ -114,7 +118,7 @@ class Value(Operators):
         memory = _scope_now().read(cell)
         value = cls.__new__(cls)
         value.scope, value.kind, value.dtype = cell.home, Kind.ARRAY, memory.dtype
-        value.cell, value.layout, value.shifts = cell, layout, shifts
+        value.cell, value.layout, value.shifts, value.code = cell, layout, shifts, None
         value.shape = memory.shape if layout is None else layout.shape
         value._node, value._version = (memory, memory) if node is None and layout is None else (node, memory)
         return value
@@ -182,6 +186,13 @@ class Value(Operators):
         return bool((self == item).any())
 
     __hash__ = None  # type: ignore[assignment]
+
+    def ravel(self, order: Any = "C") -> Any:
+        """The elements in C order (or Fortran's) as one axis: a view of contiguous memory alone, as NumPy's is."""
+        given = self.T if order == "F" else self
+        flat = given.reshape(-1)
+        is_view = given.layout is None or given.layout.is_contiguous
+        return flat if is_view else FUNCTIONS["asarray"](flat, copy=True)
 
     # What needs the elements
 
