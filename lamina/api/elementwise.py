@@ -89,7 +89,9 @@ def _logical(call: str, result: str, doc: str) -> Any:
 
 
 def _truth(x: Any) -> Value:
-    return to_dtype(as_value(x), dt.bool)
+    value = as_value(x)
+    # a number is no bool that must be 0 or 1
+    return to_dtype(with_kind(value, Kind.SCALAR) if value.kind is Kind.NUMBER else value, dt.bool)
 
 
 def _public(body: Callable[..., Any], call: str, result: str, doc: str, dtypes: str) -> Any:
