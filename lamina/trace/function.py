@@ -110,6 +110,7 @@ def _add_context(error: Exception, name: str) -> None:
     source = user_source()
     named = message if message.startswith(f"{name}:") else f"{name}: {message}"
     where = f" ({source.file}:{source.line})" if source and f"{source.file}:{source.line}" not in message else ""
-    error.args = (f"lamina.{named}{where}",)
+    namespace = "" if name.startswith("np.") else "lamina."  # the user called NumPy
+    error.args = (f"{namespace}{named}{where}",)
 
 
