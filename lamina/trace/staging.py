@@ -102,7 +102,8 @@ _PROGRAM_MEMORY = frozenset({"constant", "tensor"})
 
 def _is_array(leaf: Any) -> bool:
     # an array that the function made without lamina is a constant of the graph; each call returns a copy
-    return hasattr(leaf, "__array__") and hasattr(leaf, "dtype") and hasattr(leaf, "shape")
+    is_class = isinstance(leaf, type)  # np.float64 is no array, though it has all that an array has
+    return not is_class and hasattr(leaf, "__array__") and hasattr(leaf, "dtype") and hasattr(leaf, "shape")
 
 
 def with_structure(traced: Traced) -> Graph:
