@@ -1,4 +1,4 @@
-"""Python numbers that are traced follow Python: every operator on every pair of types, at the values where rules differ.
+"""Traced Python numbers follow Python: every operator on every pair of types, at the values where rules differ.
 
 The oracle is the function without `lamina.defn`: the same number of the same type, or the same exception.
 """
