@@ -74,8 +74,9 @@ def take(
     else:
         number = axis_of(axis, value.ndim)
     extent = value.shape[number]
-    if 0 in value.shape[:number]:  # no line to take from, so NumPy looks at no place
-        return broadcast_to(constant(0, value.dtype), (*value.shape[:number], *index.shape, *value.shape[number + 1 :]))
+    shape = (*value.shape[:number], *index.shape, *value.shape[number + 1 :])
+    if 0 in (value.shape[:number] if mode == "raise" else shape):  # NumPy looks at no place
+        return broadcast_to(constant(0, value.dtype), shape)
     if extent == 0 and 0 not in index.shape:
         raise IndexError("cannot do a non-empty take from an empty axes.")
     if mode == "wrap":
