@@ -87,7 +87,7 @@ def reshape(x: Any, /, shape: Any, *, copy: bool | None = None) -> Any:
     """
     value = array_of(x)
     wanted = _inferred(value.shape, extents_of(shape))
-    if copy is False:
+    if copy is not None and not copy:
         _expect_view(value, wanted)
     result = like(build.reshape(value, wanted), value)
     return emit("copy", result, kind=result.kind) if copy else result
