@@ -49,7 +49,7 @@ def function(body: Callable[P, Any], name: str | None = None) -> Callable[P, Any
 
 def eager(name: str, body: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Call a body in a scope of its own and evaluate what it returns: values become arrays, anything else stays."""
-    scope = Scope(name)
+    scope = Scope(name, is_eager=True)
     with scope:
         leaves, structure = flatten(body(*args, **kwargs))
         nodes = [_own(leaf.expr, scope) for leaf in leaves if type(leaf) is Value]
