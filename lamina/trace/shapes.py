@@ -1,5 +1,6 @@
 """Shapes and axes as functions are given them, and arrays as they take them."""
 
+import math
 import operator
 from collections.abc import Sequence
 from typing import Any, SupportsIndex
@@ -7,7 +8,7 @@ from typing import Any, SupportsIndex
 import numpy as np
 
 from lamina.layout import Layout
-from lamina.trace.build import as_value, emit, permute, with_kind
+from lamina.trace.build import as_value, emit, permute, reshape, with_kind
 from lamina.trace.reduction import axis_of
 from lamina.trace.value import Kind, Value
 
@@ -64,6 +65,13 @@ def axes_in_order(axes: Axes, rank: int, *, repeated: bool = False) -> Shape:
     if not repeated and len(set(numbers)) != len(numbers):
         raise ValueError(f"repeated axis in {given} of an array of {rank} axes")
     return numbers
+
+
+def line_axis(value: Value, axis: Any) -> tuple[Value, int]:
+    """The array and the axis along which a function takes its elements: flattened first without one, or of no axis."""
+    if axis is None or not value.shape:
+        return reshape(value, (math.prod(value.shape),)), axis_of(0 if axis is None else axis, 1)
+    return value, axis_of(axis, value.ndim)
 
 
 def along(value: Value, axis: int, index: Value) -> Value:
