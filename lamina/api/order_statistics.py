@@ -12,7 +12,7 @@ from lamina.trace.build import as_value, captured, decayed, emit, permute, resha
 from lamina.trace.concrete import concrete
 from lamina.trace.elementwise import elementwise
 from lamina.trace.function import function
-from lamina.trace.reduction import array_of, axes_of, expect_no_out, reduced_shape
+from lamina.trace.reduction import Shape, array_of, axes_of, expect_no_out, reduced_shape
 from lamina.trace.value import Kind, Value
 
 __all__ = [
@@ -43,7 +43,7 @@ def _nan_where_last_is(result: Value, ordered: Value) -> Value:
     return _either(emit("isnan", last), to_dtype(last, result.dtype), result)
 
 
-def _of_axes(result: Value, more: tuple[int, ...], shape: tuple[int, ...], axes: tuple[int, ...], keepdims: bool) -> Value:
+def _of_axes(result: Value, more: Shape, shape: Shape, axes: Shape, keepdims: bool) -> Value:
     """The result in its shape: ``more`` axes first. One with ``keepdims`` is an array in NumPy, of a scalar too."""
     placed = reshape(result, (*more, *reduced_shape(shape, axes, keepdims)))
     return with_kind(placed, Kind.ARRAY) if keepdims else decayed(placed)

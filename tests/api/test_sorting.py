@@ -80,24 +80,19 @@ def test_a_sorted_copy_is_no_view():
     assert np.asarray(result).tolist() == [1, 2, 3]
 
 
+@pytest.mark.parametrize("axis", [-1, 0, None])
 @pytest.mark.parametrize("kth", [0, 2, -1, [1, -1], (0, 2)])
-def test_partitions(kth, rng):
+def test_partitions(kth, axis, rng):
     array = sample(rng, (4, 3), "float64")
-    for axis in (-1, 0, None):
-        theirs = np.partition(array, kth, axis=axis)
-        places = np.atleast_1d(kth)
-        for ours in (
-            lamina.partition(array, kth, axis=axis),
-            lamina.defn(lambda x, axis=axis: lamina.partition(x, kth, axis))(array),
-        ):
-            assert (
-                np.array_equal(np.asarray(ours).take(places, axis or 0), theirs.take(places, axis or 0)) or axis == -1
-            )
-            assert np.array_equal(np.sort(np.asarray(ours), axis), np.sort(theirs, axis))
-        line = array.reshape(-1) if axis is None else array
-        found = np.take_along_axis(line, np.asarray(lamina.argpartition(array, kth, axis=axis)), axis or 0)
-        if axis != -1:
-            assert np.array_equal(found, np.asarray(lamina.partition(array, kth, axis=axis)))
+    line, along = (array.reshape(-1), 0) if axis is None else (array, axis)
+    theirs = np.partition(array, kth, axis=axis)
+    traced = lamina.defn(lambda x: (lamina.partition(x, kth, axis), lamina.argpartition(x, kth, axis)))(array)
+    for ours, places in [(lamina.partition(array, kth, axis=axis), lamina.argpartition(array, kth, axis=axis)), traced]:
+        ours, places = np.asarray(ours), np.asarray(places)
+        # what is on either side of the elements kth has no order in NumPy
+        assert np.array_equal(ours.take(np.atleast_1d(kth), along), theirs.take(np.atleast_1d(kth), along))
+        assert np.array_equal(np.sort(ours, along), np.sort(theirs, along))
+        assert np.array_equal(np.take_along_axis(line, places, along), ours)
 
 
 def test_partitions_refuse():
