@@ -15,14 +15,13 @@ import numpy as np
 from lamina.array import Array, to_numpy
 from lamina.errors import DataDependentShapeError
 from lamina.expr.containers import map_leaves
-from lamina.numpy_protocol import arrangement, numerics, rows, static, ufuncs
 from lamina.numpy_protocol.table import TABLE, by_function
 from lamina.operators import FUNCTIONS, Operators, untraced_write
 from lamina.trace.function import boundary, eager
 from lamina.trace.scope import current
 from lamina.trace.value import Value
 
-__all__ = ["TABLE", "arrangement", "array_function", "array_ufunc", "numerics", "rows", "static", "ufuncs"]
+__all__ = ["TABLE", "array_function", "array_ufunc", "load"]
 
 _INPUTS = (Operators, np.ndarray, np.generic, int, float, complex, list, tuple)
 
@@ -32,6 +31,8 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: d
     given = (*inputs, *kwargs.get("out", ()))
     if not all(each is None or isinstance(each, _INPUTS) for each in given):
         return NotImplemented
+    from lamina.numpy_protocol import ufuncs  # at the first use: `import lamina` is to be quick
+
     try:
         return _call(ufunc.__name__, ufuncs.apply, (ufunc, method, inputs, kwargs), {})
     except NotImplementedError:
@@ -44,6 +45,7 @@ def array_function(func: Any, types: Sequence[type], args: tuple[Any, ...], kwar
     """What ``__array_function__`` gives; NotImplemented for a stranger among the types."""
     if not all(issubclass(each, (Operators, np.ndarray)) for each in types):
         return NotImplemented
+    load()
     is_traced = Value in types
     name, meaning = by_function().get(func, (_name(func), None))
     if meaning is None and is_traced:
@@ -55,6 +57,11 @@ def array_function(func: Any, types: Sequence[type], args: tuple[Any, ...], kwar
             if is_traced:
                 raise
     return _by_numpy(name, func, args, kwargs)
+
+
+def load() -> None:
+    """Fill the `TABLE`; it is empty until the first of NumPy's functions asks, since `import lamina` is to be quick."""
+    from lamina.numpy_protocol import arrangement, numerics, rows, static  # noqa: F401
 
 
 FUNCTIONS["array_ufunc"] = array_ufunc
@@ -105,10 +112,6 @@ _SIZES = {
     "trim_zeros": "a slice",
     "union1d": "np.sort",
     "unique": "np.sort",
-    "unique_all": "np.sort",
-    "unique_counts": "np.sort",
-    "unique_inverse": "np.sort",
-    "unique_values": "np.sort",
 }
 
 

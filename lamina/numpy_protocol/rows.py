@@ -99,6 +99,10 @@ _ROWS = """
     transpose        permute_dims
     tril             tril
     triu             triu
+    unique_all       unique_all
+    unique_counts    unique_counts
+    unique_inverse   unique_inverse
+    unique_values    unique_values
     unstack          unstack
     var              var               ddof=correction
     zeros_like       zeros_like        -order
