@@ -48,6 +48,7 @@ class Scope:
     captures : the outer nodes of the last ``len(captures)`` params, in the same order.
     effects : the effects so far, in order.
     numbers : the params that stand for Python numbers given as arguments, of a root scope.
+    demand : the last error for a value that was demanded, of a root scope; NumPy swallows it in places.
     funs : what `lamina.trace.control` has traced of each function and structure, of a root scope.
     is_eager : of a root scope whose nodes are evaluated as it ends: what its captured arrays held isn't remembered.
     """
@@ -61,6 +62,7 @@ class Scope:
         self.captures: list[Expr] = []
         self.effects: list[Expr] = []
         self.numbers: set[Expr] = set()
+        self.demand: Exception | None = None
         self.funs: dict[Any, Any] = {}
         self._tensors: dict[int, _Captured] = {}
         self._all_tensors: list[_Captured] = []

@@ -79,7 +79,12 @@ def stage(name: str, call: Callable[[list[Any]], Any], leaves: Sequence[Any]) ->
                 leaf = Value(param, scope, leaf.kind)
             given.append(leaf)
         params = tuple(scope.params)
-        returned, structure = flatten(call(given))
+        try:
+            returned, structure = flatten(call(given))
+        except Exception as error:
+            if scope.demand is not None and scope.demand is not error:
+                error.add_note(f"lamina: {scope.demand}")
+            raise
         nodes: list[Expr] = []
         results: list[Any] = []
         for leaf in returned:

@@ -199,10 +199,12 @@ class Value(Operators):
         if params and params <= self.scope.root.numbers:
             raise Pin(frozenset(param for param in params if param is not None), self)
         source = f" (made at {self.expr.source})" if self.expr.source else ""
-        raise ConcretizationError(
+        error = ConcretizationError(
             f"{wanted} needs the elements of {self!r}{source}, which are unknown while {self.scope.name} is traced. "
             f"Use {instead}"
         )
+        self.scope.root.demand = error
+        raise error
 
 
 for _name, _keys in KEYS.items():
