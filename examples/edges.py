@@ -20,7 +20,6 @@ from rich.console import Console
 from rich.table import Table
 
 import lamina
-from lamina.expr.tree import all_nodes
 
 BUILD = Path(__file__).resolve().parent.parent / "build"
 
@@ -175,7 +174,7 @@ def main() -> None:
 
     graph = lamina.trace(edges, *arguments)
     text = str(graph).splitlines()
-    nodes = all_nodes(graph.outputs)
+    nodes = lamina.tree.all_nodes(graph.outputs)
     console.print("The graph begins so:", style="bold")
     console.print("\n".join([*text[:14], "  …"]), markup=False, overflow="ellipsis", no_wrap=True)
     common = ", ".join(f"{count} {op}" for op, count in Counter(node.op for node in nodes).most_common(8))

@@ -6,9 +6,10 @@ The cache belongs to the function and is freed with it.
 """
 
 import functools
+import inspect
 import threading
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, overload
 
 import numpy as np
@@ -26,10 +27,10 @@ from lamina.trace import python
 from lamina.trace.build import NUMBER_DTYPES
 from lamina.trace.guards import Guard, guards_of
 from lamina.trace.mixed import decoded
-from lamina.trace.scope import current
+from lamina.trace.scope import current, escaped, user_source
 from lamina.trace.staging import Argument, Output, Spec, Traced, stage, with_structure
 from lamina.trace.state import CannotMerge, Untraceable
-from lamina.trace.value import Kind, Pin, Unroll
+from lamina.trace.value import Kind, Pin, Unroll, Value
 
 _MANY_VALUES = 10  # retraces for one pinned number before a warning
 
@@ -60,6 +61,7 @@ class Defn:
         functools.update_wrapper(self, function)
         self._function = function
         self._name = getattr(function, "__name__", type(function).__name__)
+        self._qualname = str(getattr(function, "__qualname__", self._name))
         self._compiler = compiler
         self._strict = strict
         self._options = options
@@ -76,16 +78,17 @@ class Defn:
         leaves, structure = flatten((args, kwargs))
         arrays = [_as_numpy(leaf) for leaf in leaves if isinstance(leaf, (np.ndarray, Array))]
         shared = overlaps_of(arrays) if len(arrays) > 1 else ()
-        signature = (structure, tuple(map(_signature, leaves)), shared)
+        signature = (structure, _key_types(structure), tuple(map(_signature, leaves)), shared)
         try:
             entry = self._find(signature, leaves)
             is_plain = signature in self._plain
-        except TypeError as error:
-            _expect_hashable(leaves, (args, kwargs), self._name)
-            raise error
+        except TypeError:
+            _expect_arguments(self, args, kwargs)
+            raise
         if is_plain:
             return self._function(*args, **kwargs)
         if entry is None:
+            _expect_arguments(self, args, kwargs)
             try:
                 entry = self._trace(signature, structure, leaves, (args, kwargs))
             except (Untraceable, Unroll, CannotMerge, TraceError, NotImplementedError) as reason:
@@ -130,14 +133,18 @@ class Defn:
         if instance is None:
             return self
         # one compiled method for each object, kept by the object, so that it is freed with it
-        name = f"_lamina_{self._name}"
         kept = getattr(instance, "__dict__", {})
-        if name not in kept:
+        name = f"_lamina_{self._qualname}"
+        found = kept.get(name)
+        if found is None or not found.is_for(instance, self._function):
             bound = Defn(self._function.__get__(instance, owner), self._compiler, self._strict, self._options)
-            if not hasattr(instance, "__dict__"):
-                return bound
-            kept[name] = bound
-        return kept[name]
+            if found is not None:
+                kept.pop(name, None)
+            found = kept.setdefault(name, _Kept(bound))
+        return found.defn
+
+    def __reduce__(self) -> str:
+        return self._qualname  # like a function's: by its name in its module
 
     def __repr__(self) -> str:
         return f"lamina.defn({self._name})"
@@ -168,13 +175,30 @@ class Defn:
     def _warn_if_many(self, signature: Any, given: Any) -> None:
         pinned = self._pinned.get(signature, ())
         if pinned and sum(key[0] == signature for key in self._entries) == _MANY_VALUES:
-            names = ", ".join(_paths(given)[i] for i in pinned)
+            paths = _paths(self._function, *given)
+            names = ", ".join(paths[i] for i in pinned)
             warnings.warn(
-                f"{self._name} was traced for {_MANY_VALUES} values of {names}: a shape, an index or a Python loop needs the "
-                "number itself. Write lamina.fori_loop or lamina.while_loop instead, or pass an array",
+                f"{self._name} was traced for {_MANY_VALUES} values of {names}: a shape, an index or a Python loop "
+                "needs the number itself. Write lamina.fori_loop or lamina.while_loop instead, or pass an array",
                 LaminaWarning,
                 stacklevel=4,
             )
+
+
+class _Kept:
+    """A compiled method among the attributes of its object; a copy of the object, or a pickle, has none yet."""
+
+    __slots__ = ("defn",)
+
+    def __init__(self, defn: Defn | None = None) -> None:
+        self.defn = defn
+
+    def is_for(self, instance: Any, function: Callable[..., Any]) -> bool:
+        method = self.defn and self.defn._function
+        return getattr(method, "__self__", None) is instance and getattr(method, "__func__", None) is function
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _Kept, ()
 
 
 @overload
@@ -252,7 +276,11 @@ def _signature(leaf: Any) -> Any:
         return kind, leaf.dtype, leaf.shape, leaf.flags.writeable, leaf.strides
     if isinstance(leaf, np.generic):
         return kind, leaf.dtype
-    return kind, leaf
+    # sets of 1 and of True are equal, as are Decimal("1.0") and Decimal("1.00")
+    return (kind, leaf, repr(leaf)) if kind.__name__ in _EQUAL_BUT_NOT_ALIKE else (kind, leaf)
+
+
+_EQUAL_BUT_NOT_ALIKE = frozenset({"frozenset", "Decimal", "range", "slice"})
 
 
 def _number_key(leaf: Any) -> Any:
@@ -319,19 +347,57 @@ def _positions(pin: Pin, leaves: Sequence[Any], pinned: Sequence[int]) -> list[i
     return [numbers[k] for k in sorted(pin.numbers)]
 
 
-def _paths(arguments: Any) -> list[str]:
-    return [path.removeprefix("[0]").removeprefix("[1]") for path in paths_of(arguments)]
+def _key_types(structure: Any) -> str:
+    """What tells dicts of the keys 1, True and 1.0 apart, which are equal in Python; nothing where there are none."""
+    containers = structure.num_nodes - structure.num_leaves
+    return repr(structure) if containers > _PLAIN_CALL else ""
 
 
-def _expect_hashable(leaves: Sequence[Any], arguments: Any, name: str) -> None:
-    for leaf, path in zip(leaves, _paths(arguments), strict=True):
+_PLAIN_CALL = 3  # the pair of the positional arguments and the dict of the named ones
+
+
+def _paths(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:
+    """How one writes each leaf of a call's arguments, by the names of the function's parameters."""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except (TypeError, ValueError):
+        parameters = []
+    named = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    rest = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), "args")
+    names = [*named, *(f"{rest}[{i}]" for i in range(len(args) - len(named)))]
+    given = (*zip(names, args, strict=False), *kwargs.items())
+    return [path for name, argument in given for path in paths_of(argument, name)]
+
+
+def _expect_arguments(called: Defn, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Raise for the first leaf that can neither be traced nor be static, naming it and the user's line."""
+    for leaf, path in zip(flatten((args, kwargs))[0], _paths(called._function, args, kwargs), strict=True):
+        if type(leaf) is Value:
+            raise escaped(leaf.expr, leaf.scope)
         try:
-            hash(_signature(leaf))
-        except TypeError as error:
-            raise TypeError(
-                f"{name}: argument {path} is {leaf!r} ({type(leaf).__name__}), which is no array, number or container of "
-                "them, and can't be static because it isn't hashable"
-            ) from error
+            if isinstance(leaf, Spec):
+                raise TypeError("it stands for an array in lamina.trace; call the function with an array")
+            if isinstance(leaf, (np.ndarray, Array)):
+                Layout.contiguous(asarray(leaf).shape)
+            elif isinstance(leaf, np.generic):
+                dt.from_numpy(leaf.dtype)
+            elif not _is_traced(leaf):
+                _expect_hashable(leaf)
+        except (TypeError, ValueError) as error:
+            kind = TypeError if isinstance(error, TypeError) else ValueError
+            shown = repr(leaf) if isinstance(leaf, Spec) or not hasattr(leaf, "shape") else type(leaf).__name__
+            source = user_source()
+            where = f" ({source.file}:{source.line})" if source else ""
+            raise kind(f"{called._name}: argument {path} is {shown}: {error}{where}") from error
+
+
+def _expect_hashable(leaf: Any) -> None:
+    try:
+        hash(leaf)
+    except TypeError as error:
+        raise TypeError(
+            "that is no array, number or container of them, and it can't be static, because it isn't hashable"
+        ) from error
 
 
 def _as_numpy(leaf: Any) -> np.ndarray:

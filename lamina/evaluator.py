@@ -69,12 +69,12 @@ class _Scope:
     """What one scope runs: the nodes it needs whichever branches are taken, in order."""
 
     def __init__(self, plan: _Plan, output: Any, effects: Sequence[Expr] = (), keep: bool = False) -> None:
-        roots = (*effects, *nodes_of(output))
-        order = post_order(roots, _certain)
+        outputs = nodes_of(output)
+        order = post_order((*effects, *outputs), _certain)
         self.steps = [(node, plan.step(node)) for node in order if node.op != "parameter"]
         # A branch may need any value of its scope. `keep` is for values that another scope goes on with.
         keep = keep or any(node.op == "cond" for node in order)
-        self.last_uses = {} if keep else _last_uses(order, roots)
+        self.last_uses = {} if keep else _last_uses(order, outputs)
 
     def run(self, environment: Environment) -> None:
         """Compute the scope's values into the environment, which holds its params, and perhaps some of them."""
@@ -95,14 +95,14 @@ def _certain(node: Expr) -> Sequence[Expr] | None:
     return nodes_of(node.args[0][0][0]) if node.op == "cond" else None
 
 
-def _last_uses(order: list[Expr], roots: Iterable[Expr]) -> dict[Expr, list[Expr]]:
+def _last_uses(order: list[Expr], outputs: Iterable[Expr]) -> dict[Expr, list[Expr]]:
     """For each node the values that nothing needs after it. Params stay: their owner holds them anyway."""
-    last: dict[Expr, Expr] = {}
+    last = {node: node for node in order}  # an effect may have no use at all
     for node in order:
         for operand in operands(node):
             last[operand] = node
     uses: dict[Expr, list[Expr]] = {}
-    for operand in last.keys() - set(roots):
+    for operand in last.keys() - set(outputs):
         if operand.op != "parameter":
             uses.setdefault(last[operand], []).append(operand)
     return uses
@@ -308,10 +308,11 @@ def _runtime_call(node: Expr, plan: _Plan) -> Step:
             raise TypeError(f"runtime_call: {name} returned {returned}, but the template is {wanted}")
         results = [np.asarray(leaf) for leaf in leaves]
         for result, spec in zip(results, expected, strict=True):
-            if (dt.from_numpy(result.dtype), result.shape) != (spec.dtype, tuple(spec.shape)):
-                got = f"{result.dtype}[{', '.join(map(str, result.shape))}]"
-                raise TypeError(f"runtime_call: {name} returned {got}, but the template has {describe(spec.dtype, spec.shape)}")
-        return _results(node, [np.array(result) for result in results])  # the callback may keep and change its own
+            if (result.dtype.newbyteorder("="), result.shape) != (spec.dtype.numpy, tuple(spec.shape)):
+                got, wanted = describe(result.dtype, result.shape), describe(spec.dtype, spec.shape)
+                raise TypeError(f"runtime_call: {name} returned {got}, but the template has {wanted}")
+        # the callback may keep and change its own
+        return _results(node, [np.array(x, spec.dtype.numpy) for x, spec in zip(results, expected, strict=True)])
 
     return step
 

@@ -90,6 +90,7 @@ def asarray(
     """
     _expect_cpu(device)
     wanted = None if dtype is None else dt.from_numpy(dtype)
+    copy = None if copy is None else bool(copy)
     if not isinstance(obj, (Array, np.ndarray)) and not holds_value(obj):
         held = lamina.array.asarray(obj, wanted, copy=copy)
         return captured(held) if held.shape else constant(held.item(), held.dtype, Kind.ARRAY)
@@ -226,13 +227,13 @@ def arange(
     start, stop = (0, start) if stop is None else (start, stop)
     start, stop, step = (_known(number) for number in (start, stop, step))
     numpy_dtype = None if dtype is None else dt.from_numpy(dtype).numpy
-    first = np.arange(start, start, step, dtype=numpy_dtype)
     count = _count(start, stop, step)
-    result = dt.from_numpy(first.dtype)
+    found = [np.arange(end, end, step, dtype=numpy_dtype).dtype for end in (start, stop)]
+    result = dt.from_numpy(np.promote_types(*found))
     if count <= 2 or result.kind in ("bool", "complex"):
         # few elements, and complex ones, whose signed zeros no arithmetic of theirs keeps
         return captured(lamina.array.asarray(np.arange(start, stop, step, dtype=numpy_dtype)))
-    first = np.empty(2, first.dtype)
+    first = np.empty(2, result.numpy)
     first[0], first[1] = start, start + step
     wide = dt.float32 if result in (dt.float16, dt.bfloat16) else result  # NumPy's fill of these
     begin = dt.cast(first, wide)
@@ -241,11 +242,12 @@ def arange(
     numbers = emit("iota", count, wide)
     if delta[0] != 1:
         numbers = emit("multiply", numbers, _repeated(delta[0], wide, count))
-    if start != 0:
+    adds = start != 0 or delta[0] < 0  # 0 * delta is -0.0 of a negative delta
+    if adds:
         numbers = emit("add", numbers, _repeated(begin[0], wide, count))
     numbers = to_dtype(numbers, result)
     with np.errstate(all="ignore"):
-        made = dt.cast(np.arange(2).astype(wide.numpy) * delta + begin[:1], result)
+        made = dt.cast(np.arange(2).astype(wide.numpy) * delta + (begin[:1] if adds else 0), result)
     if made.tobytes() != first.tobytes():  # NumPy sets the first two, and a sum that is rounded may differ
         numbers = emit("concat", (captured(lamina.array.asarray(first)), slice_axis(numbers, 0, 2, count - 2)), 0)
     return numbers
@@ -386,7 +388,7 @@ def logspace(
 
 def _diagonal_number(k: Any, rows: int, cols: int) -> Any:
     """A diagonal's number as int64 holds it: beyond the corners all are alike."""
-    return k if type(k) is Value else constant(max(-rows - 1, min(math.floor(k), cols + 1)), dt.int64)
+    return k if type(k) is Value else constant(max(-rows - 1, min(operator.index(k), cols + 1)), dt.int64)
 
 
 def _places(rows: int, cols: int) -> tuple[Value, Value]:
@@ -424,8 +426,7 @@ def eye(
     _expect_cpu(device)
     rows, cols = shape_of((n_rows, n_rows if n_cols is None else n_cols))
     row, col = _places(rows, cols)
-    number = k if type(k) is Value else operator.index(k)
-    on_diagonal = elementwise("equal", elementwise("subtract", col, row), _diagonal_number(number, rows, cols))
+    on_diagonal = elementwise("equal", elementwise("subtract", col, row), _diagonal_number(k, rows, cols))
     return with_kind(to_dtype(on_diagonal, _dtype_or(dtype, dt.float64)), Kind.ARRAY)
 
 
@@ -441,7 +442,7 @@ def identity(n: SupportsIndex, dtype: object = None) -> Any:
 
 
 @function
-def tri(N: SupportsIndex, M: SupportsIndex | None = None, k: float = 0, dtype: object = None) -> Any:
+def tri(N: SupportsIndex, M: SupportsIndex | None = None, k: SupportsIndex = 0, dtype: object = None) -> Any:
     """A matrix of N rows (and M columns) with ones on the ``k``-th diagonal and below, zeros above; NumPy's.
 
     >>> tri(2, 3)
@@ -456,13 +457,17 @@ def _triangle(x: Any, k: Any, lower: bool) -> Value:
     value = as_value(x)
     if not value.shape:
         raise TypeError("x must have at least one axis, but it has none")
-    keeps = _is_below(k if lower else k - 1, *(value.shape * 2 if value.ndim == 1 else value.shape)[-2:])
+    keeps = _is_below(k if lower else _before(k), *(value.shape * 2 if value.ndim == 1 else value.shape)[-2:])
     zero = constant(0, value.dtype)
     return _choose(keeps, value, zero) if lower else _choose(keeps, zero, value)
 
 
+def _before(k: Any) -> Any:
+    return elementwise("subtract", k, 1) if type(k) is Value else operator.index(k) - 1
+
+
 @function
-def tril(x: Any, /, *, k: float = 0) -> Any:
+def tril(x: Any, /, *, k: SupportsIndex = 0) -> Any:
     """The elements of each matrix (the last two axes) on its ``k``-th diagonal and below; 0 above.
 
     As in NumPy, an array of one axis is the row of a square matrix. Raises TypeError for one of none.
@@ -475,7 +480,7 @@ def tril(x: Any, /, *, k: float = 0) -> Any:
 
 
 @function
-def triu(x: Any, /, *, k: float = 0) -> Any:
+def triu(x: Any, /, *, k: SupportsIndex = 0) -> Any:
     """The elements of each matrix (the last two axes) on its ``k``-th diagonal and above; 0 below.
 
     As in NumPy, an array of one axis is the row of a square matrix. Raises TypeError for one of none.

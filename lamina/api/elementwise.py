@@ -13,19 +13,19 @@ from typing import Any
 from lamina import dtype as dt
 from lamina.expr import OPS
 from lamina.trace.build import (
+    NUMBER_DTYPES,
     as_value,
     broadcast_shape,
     broadcast_to,
+    common_dtype,
     constant,
     decayed,
     emit,
-    operand_dtypes,
     perform_check,
-    thing_of,
     to_dtype,
     with_kind,
 )
-from lamina.trace.elementwise import elementwise
+from lamina.trace.elementwise import elementwise, promoted
 from lamina.trace.function import function
 from lamina.trace.value import Kind, Value
 
@@ -35,7 +35,7 @@ __all__ = [
     "bitwise_invert", "bitwise_left_shift", "bitwise_or", "bitwise_right_shift", "bitwise_xor", "cbrt", "ceil",
     "clip", "complex", "conj", "copysign", "cos", "cosh", "deg2rad", "divide", "equal", "erf", "exp", "exp2",
     "expm1", "fabs", "float_power", "floor", "floor_divide", "fmax", "fmin", "fmod", "gcd", "greater",
-    "greater_equal", "heaviside", "hypot", "imag", "isclose", "isfinite", "isinf", "isnan", "lcm", "less",
+    "greater_equal", "heaviside", "hypot", "imag", "isfinite", "isinf", "isnan", "lcm", "less",
     "less_equal", "log", "log1p", "log2", "log10", "logaddexp", "logaddexp2", "logical_and", "logical_not",
     "logical_or", "logical_xor", "maximum", "minimum", "modf", "multiply", "nan_to_num", "negative", "nextafter",
     "not_equal", "positive", "pow", "rad2deg", "real", "reciprocal", "remainder", "rint", "round", "sigmoid",
@@ -89,7 +89,9 @@ def _logical(call: str, result: str, doc: str) -> Any:
 
 
 def _truth(x: Any) -> Value:
-    return to_dtype(as_value(x), dt.bool)
+    value = as_value(x)
+    # a number is no bool that must be 0 or 1
+    return to_dtype(with_kind(value, Kind.SCALAR) if value.kind is Kind.NUMBER else value, dt.bool)
 
 
 def _public(body: Callable[..., Any], call: str, result: str, doc: str, dtypes: str) -> Any:
@@ -152,8 +154,6 @@ add:          Binary = _function("add([1, 2], 0.5)", "[1.5, 2.5], shape=(2,), dt
 subtract:     Binary = _function("subtract([1, 2], 3)", "[-2, -1], shape=(2,), dtype=int64")
 multiply:     Binary = _function("multiply([1, 2], 3)", "[3, 6], shape=(2,), dtype=int64")
 divide:       Binary = _function("divide([1, 2], 4)", "[0.25, 0.5 ], shape=(2,), dtype=float64", dtypes=_QUOTIENT)
-float_power:  Binary = _function("float_power([2, 4], -1)", "[0.5 , 0.25], shape=(2,), dtype=float64",
-                                 dtypes="The result is float64, or complex128 where an operand is complex.")
 floor_divide: Binary = _function("floor_divide([-7, 7], 2)", "[-4,  3], shape=(2,), dtype=int64")
 remainder:    Binary = _function("remainder([-7, 7], 2)", "[1, 1], shape=(2,), dtype=int64")
 fmod:         Binary = _function("fmod([-7, 7], 2)", "[-1,  1], shape=(2,), dtype=int64")
@@ -190,8 +190,6 @@ less_equal:    Binary = _function("less_equal([1, 2], 1)", "[ True, False], shap
 greater:       Binary = _function("greater([1, 2], 1)", "[False,  True], shape=(2,), dtype=bool", dtypes=_BOOL)
 greater_equal: Binary = _function("greater_equal([1, 2], 2)", "[False,  True], shape=(2,), dtype=bool", dtypes=_BOOL)
 
-complex:       Binary = _function("complex([1.0, 2.0], -1.0)", "[1.-1.j, 2.-1.j], shape=(2,), dtype=complex128",
-                                  dtypes="It is complex64 of float32 and narrower floats, complex128 of others.")
 # fmt: on
 
 
@@ -245,19 +243,58 @@ def pow(x1: Any, x2: Any, /) -> Value:
     >>> lamina.pow([2, 3], 2), lamina.pow([4.0], -0.5)
     (lamina.Array([4, 9], shape=(2,), dtype=int64), lamina.Array([0.5], shape=(1,), dtype=float64))
     """
-    base, exponent = as_value(x1), as_value(x2)
-    result = elementwise("pow", base, exponent)
-    if result.dtype.kind == "signed" and exponent.dtype.kind == "signed" and result.size:
-        _check_exponent(exponent)
+    result = elementwise("pow", x1, x2)
+    if result.dtype.kind == "signed" and result.size:
+        _check_exponent(as_value(x2))
     return result
 
 
 def _check_exponent(exponent: Value) -> None:
+    if exponent.dtype.kind != "signed":
+        return
     known = exponent.expr.args[0] if exponent.expr.op == "constant" else None
     if known is None or known < 0:
         negative = elementwise("less", exponent, 0)
         none = elementwise("logical_not", emit("any", negative, tuple(range(exponent.ndim))))
         perform_check(none, ValueError, "Integers to negative integer powers are not allowed.")
+
+
+@function
+def float_power(x1: Any, x2: Any, /) -> Value:
+    """The power x1 ** x2 in float64, or complex128 where an operand is complex, whatever their dtypes.
+
+    Raises ValueError for shapes that don't broadcast.
+
+    >>> import lamina
+    >>> lamina.float_power([2, 4], -1)
+    lamina.Array([0.5 , 0.25], shape=(2,), dtype=float64)
+    """
+    return elementwise("float_power", *map(_widest, (x1, x2)))
+
+
+def _widest(x: Any) -> Any:
+    if type(x) in NUMBER_DTYPES:
+        return x
+    value = as_value(x)
+    return to_dtype(value, dt.complex128 if value.dtype.kind == "complex" else dt.float64)
+
+
+@function
+def complex(x1: Any, x2: Any, /) -> Value:
+    """The complex number x1 + i x2, exactly; complex64 of float32 and narrower floats, complex128 of others.
+
+    Raises TypeError for complex operands, ValueError for shapes that don't broadcast.
+
+    >>> import lamina
+    >>> lamina.complex([1.0, 2.0], -1.0)
+    lamina.Array([1.-1.j, 2.-1.j], shape=(2,), dtype=complex128)
+    """
+    parts = [as_value(x1), as_value(x2)]
+    meet = common_dtype(parts)
+    if meet.kind == "complex":
+        raise TypeError(f"the parts are {parts[0].dtype} and {parts[1].dtype}, but must be real")
+    dtype = dt.float32 if meet.kind == "float" and meet.bits <= 32 else dt.float64
+    return elementwise("complex", *(to_dtype(part, dtype) for part in parts))
 
 
 @function
@@ -415,18 +452,11 @@ def fabs(x: Any, /) -> Value:
     >>> lamina.fabs([-2, 1])
     lamina.Array([2., 1.], shape=(2,), dtype=float64)
     """
-    return elementwise("abs", _real_floats(x)[0])
-
-
-def _real_floats(*things: Any) -> list[Value]:
-    """The operands as functions of real floats take them: promoted, integers to floats."""
-    values = [decayed(value) if len(things) == 1 else value for value in map(as_value, things)]
-    dtypes = operand_dtypes("cbrt" if len(values) == 1 else "atan2", *map(thing_of, values))
-    return [to_dtype(value, dtype) for value, dtype in zip(values, dtypes, strict=True)]
+    return elementwise("abs", *promoted("cbrt", x))
 
 
 def _scaled(x: Any, numerator: float, denominator: float) -> Value:
-    (value,) = _real_floats(x)
+    (value,) = promoted("cbrt", x)
     # NumPy computes narrow floats in float32, and the factor too
     inner = dt.float32 if value.dtype.bits < 32 else value.dtype
     factor = elementwise("divide", constant(numerator, inner), constant(denominator, inner))
@@ -473,7 +503,7 @@ def heaviside(x1: Any, x2: Any, /) -> Value:
     >>> lamina.heaviside([-1.5, 0.0, 2.0], 0.5)
     lamina.Array([0. , 0.5, 1. ], shape=(3,), dtype=float64)
     """
-    x, middle = _real_floats(x1, x2)
+    x, middle = promoted("atan2", x1, x2)
     side = to_dtype(elementwise("greater", x, 0), x.dtype)
     side = _choose(elementwise("isnan", x), constant(math.nan, x.dtype), side)
     return _choose(elementwise("equal", x, 0), middle, side)
@@ -510,7 +540,7 @@ def modf(x: Any, /) -> tuple[Value, Value]:
     >>> lamina.modf([-1.5, 2.0])
     (lamina.Array([-0.5,  0. ], shape=(2,), dtype=float64), lamina.Array([-1.,  2.], shape=(2,), dtype=float64))
     """
-    (value,) = _real_floats(x)
+    (value,) = promoted("cbrt", x)
     whole = elementwise("trunc", value)
     rest = _choose(elementwise("isinf", value), constant(0.0, value.dtype), elementwise("subtract", value, whole))
     return elementwise("copysign", rest, value), whole
@@ -547,28 +577,4 @@ def nan_to_num(x: Any, /, copy: bool = True, nan: Any = 0.0, posinf: Any = None,
         ),
     ):
         result = _choose(where, to_dtype(as_value(number), dtype), result)
-    return result
-
-
-@function
-def isclose(a: Any, b: Any, rtol: Any = 1e-05, atol: Any = 1e-08, equal_nan: bool = False) -> Value:
-    """Whether ``|a - b| <= atol + rtol * |b|``. An infinity is close to itself, NaN to NaN if `equal_nan`.
-
-    >>> import lamina
-    >>> lamina.isclose([1.0, 2.0], [1.0 + 1e-9, 2.1])
-    lamina.Array([ True, False], shape=(2,), dtype=bool)
-    """
-    x, y = as_value(a), as_value(b)
-    # the least integer has no magnitude of its own dtype
-    y = to_dtype(
-        y,
-        dt.float64 if y.kind is Kind.NUMBER and y.dtype.kind != "complex" else dt.result_type(y.dtype, builtins.float),
-    )
-    tolerance = elementwise("add", atol, elementwise("multiply", rtol, elementwise("abs", y)))
-    within = elementwise("less_equal", elementwise("abs", elementwise("subtract", x, y)), tolerance)
-    finite = elementwise("logical_and", within, elementwise("isfinite", y))
-    result = elementwise("logical_or", finite, elementwise("equal", x, y))
-    if equal_nan:
-        both = elementwise("logical_and", elementwise("isnan", x), elementwise("isnan", y))
-        result = elementwise("logical_or", result, both)
     return result

@@ -22,7 +22,7 @@ from lamina.trace.elementwise import elementwise
 from lamina.trace.function import function
 from lamina.trace.index import layout_of, parse, select
 from lamina.trace.reduction import axis_of
-from lamina.trace.shapes import along, as_array
+from lamina.trace.shapes import along, as_array, line_axis
 from lamina.trace.value import Kind, Value
 
 __all__ = ["getitem", "scatter", "take", "take_along_axis"]
@@ -69,13 +69,11 @@ def take(
     value, index = as_array(x), _places(indices)
     if mode not in ("raise", "wrap", "clip"):
         raise ValueError(f"mode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
-    if axis is None:
-        value, number = reshape(value, (math.prod(value.shape),)), 0
-    else:
-        number = axis_of(axis, value.ndim)
+    value, number = line_axis(value, axis)
     extent = value.shape[number]
-    if 0 in value.shape[:number]:  # no line to take from, so NumPy looks at no place
-        return broadcast_to(constant(0, value.dtype), (*value.shape[:number], *index.shape, *value.shape[number + 1 :]))
+    shape = (*value.shape[:number], *index.shape, *value.shape[number + 1 :])
+    if 0 in (value.shape[:number] if mode == "raise" else shape):  # NumPy looks at no place
+        return broadcast_to(constant(0, value.dtype), shape)
     if extent == 0 and 0 not in index.shape:
         raise IndexError("cannot do a non-empty take from an empty axes.")
     if mode == "wrap":

@@ -17,7 +17,7 @@ from lamina.trace.build import as_value, common_dtype, emit, permute, slice_axis
 from lamina.trace.concrete import concrete
 from lamina.trace.function import function
 from lamina.trace.reduction import axis_of
-from lamina.trace.shapes import Shape, along, as_array, extents_of
+from lamina.trace.shapes import Shape, along, as_array, extents_of, line_axis
 from lamina.trace.value import Value
 
 __all__ = [
@@ -173,7 +173,8 @@ def unstack(x: Any, /, *, axis: SupportsIndex = 0) -> Any:
         raise ValueError("x must have at least one axis, but it has none")
     number = axis_of(axis, value.ndim)
     rest = (*value.shape[:number], *value.shape[number + 1 :])
-    return tuple(build.reshape(slice_axis(value, number, i, 1), rest) for i in range(value.shape[number]))
+    parts = (slice_axis(value, number, i, 1) for i in range(value.shape[number]))
+    return tuple(build.decayed(build.reshape(part, rest)) for part in parts)
 
 
 def _cuts(value: Value, edges: Sequence[int], axis: int) -> list[Value]:
@@ -211,7 +212,7 @@ def array_split(x: Any, indices_or_sections: Any, axis: SupportsIndex = 0) -> An
 def split(x: Any, indices_or_sections: Any, axis: SupportsIndex = 0) -> Any:
     """The parts of an array along an axis, in a list: so many of one length, or cut at these indices.
 
-    The parts are views. Raises ValueError where so many can't have one length.
+    The parts are views. Raises ValueError where so many can't have one length, ZeroDivisionError for none.
 
     >>> [x.tolist() for x in split([1, 2, 3, 4], 2)]
     [[1, 2], [3, 4]]
@@ -220,7 +221,7 @@ def split(x: Any, indices_or_sections: Any, axis: SupportsIndex = 0) -> Any:
     number = axis_of(axis, value.ndim)
     if not hasattr(indices_or_sections, "__len__"):
         parts = operator.index(indices_or_sections)
-        if parts <= 0 or value.shape[number] % parts:
+        if value.shape[number] % parts:
             raise ValueError(
                 f"array split does not result in an equal division: {value.shape[number]} elements in {parts} parts"
             )
@@ -241,11 +242,7 @@ def repeat(x: Any, repeats: Any, /, *, axis: SupportsIndex | None = None) -> Any
     >>> repeat([1, 2], 2), repeat([1, 2], [1, 0])
     (lamina.Array([1, 1, 2, 2], shape=(4,), dtype=int64), lamina.Array([1], shape=(1,), dtype=int64))
     """
-    value = as_array(x)
-    if axis is None:
-        value, number = build.reshape(value, (math.prod(value.shape),)), 0
-    else:
-        number = axis_of(axis, value.ndim)
+    value, number = line_axis(as_array(x), axis)
     counts = as_value(repeats, "repeats")
     if counts.dtype.kind not in ("bool", "signed", "unsigned"):
         raise TypeError(f"repeats must be integers, but they are {counts.dtype}")
@@ -261,9 +258,10 @@ def repeat(x: Any, repeats: Any, /, *, axis: SupportsIndex | None = None) -> Any
 
 
 def _repeated(value: Value, axis: int, times: int) -> Value:
-    if times < 0:
+    if times < 0 and value.shape[axis]:
         raise ValueError(f"repeats may not contain negative values, but got {times}")
     before, extent, after = value.shape[:axis], value.shape[axis], value.shape[axis + 1 :]
+    times = max(times, 0)
     shape = Layout.contiguous((*before, extent * times, *after)).shape
     inserted = build.reshape(value, (*before, extent, 1, *after))
     return emit("copy", build.reshape(build.broadcast_to(inserted, (*before, extent, times, *after)), shape))
@@ -285,6 +283,8 @@ def tile(x: Any, repetitions: Any, /) -> Any:
     times = [1] * (rank - len(times)) + times
     extents = (1,) * (rank - value.ndim) + value.shape
     shape = Layout.contiguous(tuple(count * extent for count, extent in zip(times, extents, strict=True))).shape
+    if 0 in shape:
+        return build.broadcast_to(build.constant(0, value.dtype), shape)
     apart = tuple(itertools.chain.from_iterable((1, extent) for extent in extents))
     repeated = tuple(itertools.chain.from_iterable(zip(times, extents, strict=True)))
     return emit("copy", build.reshape(build.broadcast_to(build.reshape(value, apart), repeated), shape))

@@ -87,22 +87,22 @@ def reshape(x: Any, /, shape: Any, *, copy: bool | None = None) -> Any:
     """
     value = array_of(x)
     wanted = _inferred(value.shape, extents_of(shape))
-    if copy is False:
+    if copy is not None and not copy:
         _expect_view(value, wanted)
     result = like(build.reshape(value, wanted), value)
     return emit("copy", result, kind=result.kind) if copy else result
 
 
 def _inferred(shape: Shape, wanted: list[int]) -> Shape:
-    """A shape with the extent that is -1 replaced by what the number of elements asks for."""
-    size, unknown = math.prod(shape), [axis for axis, extent in enumerate(wanted) if extent == -1]
+    """A shape with its unknown extent, which is negative, replaced by what the number of elements asks for."""
+    size, unknown = math.prod(shape), [axis for axis, extent in enumerate(wanted) if extent < 0]
     if len(unknown) > 1:
-        raise ValueError(f"can only specify one unknown dimension, but shape {tuple(wanted)} has {len(unknown)} of -1")
+        raise ValueError(f"can only specify one unknown dimension, but shape {tuple(wanted)} has {len(unknown)}")
     if unknown:
-        known = math.prod(extent for extent in wanted if extent != -1)
+        known = math.prod(extent for extent in wanted if extent >= 0)
         if known == 0:
             raise ValueError(
-                f"the extent -1 of shape {tuple(wanted)} is ambiguous: beside an extent of 0 any number gives 0 "
+                f"the unknown extent of shape {tuple(wanted)} is ambiguous: beside an extent of 0 any number gives 0 "
                 "elements. Write the extent itself"
             )
         if size % known:
@@ -119,7 +119,7 @@ def _expect_view(value: Value, shape: Shape) -> None:
 
     Of a traced one the strides aren't known; whether a movement is a view is for the compiler to say.
     """
-    layout = value.expr.args[0].layout if value.expr.op == "tensor" else Layout.contiguous(value.shape)
+    layout = _layout_of(value) or Layout.contiguous(value.shape)
     if layout.move(move.Reshape(shape)) is None:
         raise ValueError(
             f"Unable to avoid creating a copy while reshaping: no strides express shape {shape} of the layout of "
@@ -129,7 +129,9 @@ def _expect_view(value: Value, shape: Shape) -> None:
 
 @function
 def ravel(x: Any, /, order: str = "C") -> Any:
-    """The elements in C order (Fortran's for ``"F"``) along one axis: a view where strides can express it.
+    """The elements in C order (Fortran's for ``"F"``) along one axis: a view where they lie in memory so.
+
+    Of a traced array nothing is known of its memory; the result is a view where strides can express it.
 
     >>> ravel([[1, 2], [3, 4]], order="F")
     lamina.Array([1, 3, 2, 4], shape=(4,), dtype=int64)
@@ -139,7 +141,17 @@ def ravel(x: Any, /, order: str = "C") -> Any:
         raise NotImplementedError(f"ravel in order {order!r} is not there; write order='C' or order='F'")
     if order == "F":
         value = permute(value, tuple(range(value.ndim))[::-1])
-    return build.reshape(value, (math.prod(value.shape),))
+    result = build.reshape(value, (math.prod(value.shape),))
+    layout = _layout_of(value)
+    return result if layout is None or layout.is_contiguous else emit("copy", result)
+
+
+def _layout_of(value: Value) -> Layout | None:
+    """Where the elements of an array that is known, or of its movement, are; None of a traced one."""
+    if value.expr.op == "move":
+        source = _layout_of(Value(value.expr.args[0], value.scope))
+        return source and source.move(value.expr.args[1])
+    return value.expr.args[0].layout if value.expr.op == "tensor" else None
 
 
 @function
@@ -169,6 +181,8 @@ def squeeze(x: Any, /, axis: Axes | None = None) -> Any:
     """
     value = array_of(x)
     ones = [number for number, extent in enumerate(value.shape) if extent == 1]
+    if not value.shape and axis in (0, -1):  # of which NumPy has none to squeeze out either
+        return value
     gone = ones if axis is None else axes_in_order(axis, value.ndim)
     for number in gone:
         if value.shape[number] != 1:
@@ -431,7 +445,7 @@ def sliding_window_view(
             windows.append(move.WindowSpec(number, size, by, apart))
     if 0 in sizes:  # no window has an element, so there is nothing to see
         return build.broadcast_to(build.constant(0, value.dtype), (*shape, *sizes))
-    for group in _ascending(windows):
+    for group in _ascending(windows) if windows else [[]]:
         value = apply_move(value, move.Window(group))
     return value
 

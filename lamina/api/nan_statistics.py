@@ -122,15 +122,13 @@ def nanmin(
     return _nan_extremum("min", a, axis, keepdims, initial, where)
 
 
-def _extreme(op: str, dtype: DType) -> complex:
-    """The number that no other is beyond."""
-    infinity = float("-inf") if op == "max" else float("inf")
-    return complex(infinity, infinity) if dtype.kind == "complex" else infinity
+_INFINITY = {"max": float("-inf"), "min": float("inf")}
 
 
 def _nan_extremum(op: str, a: Any, axis: Any, keepdims: bool, initial: Any, where: Any) -> Value:
     given = array_of(a, "a")
-    x, mask = _without_nan(given, _extreme(op, given.dtype))
+    last = _INFINITY[op]
+    x, mask = _without_nan(given, complex(last, last) if given.dtype.kind == "complex" else last)
     axes = axes_of(axis, len(x.shape), of_scalar=True)
     result = extremum(op, x, axes, keepdims=keepdims, initial=initial, where=where)
     if mask is None or initial is not None:
@@ -165,7 +163,7 @@ def nanargmin(a: Any, axis: Any = None, out: None = None, *, keepdims: bool = Fa
 
 def _nan_place(op: str, a: Any, axis: Any, keepdims: bool) -> Value:
     given = array_of(a, "a")
-    x, mask = _without_nan(given, _extreme(op.removeprefix("arg"), given.dtype))
+    x, mask = _without_nan(given, _INFINITY[op.removeprefix("arg")])
     result = place(op, x, axis, keepdims)
     if mask is not None:
         none = emit("all", mask, axes_of(axis, len(x.shape), of_scalar=True))

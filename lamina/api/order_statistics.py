@@ -8,11 +8,11 @@ import numpy as np
 from lamina import dtype as dt
 from lamina.api.searching import where
 from lamina.trace import reduction
-from lamina.trace.build import as_value, captured, decayed, emit, permute, reshape, slice_axis, to_dtype
+from lamina.trace.build import as_value, captured, decayed, emit, permute, reshape, slice_axis, to_dtype, with_kind
 from lamina.trace.concrete import concrete
 from lamina.trace.elementwise import elementwise
 from lamina.trace.function import function
-from lamina.trace.reduction import array_of, axes_of, expect_no_out, reduced_shape
+from lamina.trace.reduction import Shape, array_of, axes_of, expect_no_out, reduced_shape
 from lamina.trace.value import Kind, Value
 
 __all__ = [
@@ -43,6 +43,12 @@ def _nan_where_last_is(result: Value, ordered: Value) -> Value:
     return _either(emit("isnan", last), to_dtype(last, result.dtype), result)
 
 
+def _of_axes(result: Value, more: Shape, shape: Shape, axes: Shape, keepdims: bool) -> Value:
+    """The result in its shape: ``more`` axes first. One with ``keepdims`` is an array in NumPy, of a scalar too."""
+    placed = reshape(result, (*more, *reduced_shape(shape, axes, keepdims)))
+    return with_kind(placed, Kind.ARRAY) if keepdims else decayed(placed)
+
+
 @function
 def median(a: Any, axis: Any = None, out: None = None, overwrite_input: bool = False, keepdims: bool = False) -> Value:
     """The middle one of the sorted elements along axes, or the mean of the two in the middle; NaN if any is NaN.
@@ -64,7 +70,7 @@ def _median(x: Value, axis: Any, keepdims: bool) -> Value:
     count = ordered.shape[0]
     middle = slice_axis(ordered, 0, (count - 1) // 2, 2 - count % 2) if count else ordered
     result = _nan_where_last_is(reduction.mean(middle, (0,)), ordered)
-    return decayed(reshape(result, reduced_shape(x.shape, axes, keepdims)))
+    return _of_axes(result, (), x.shape, axes, keepdims)
 
 
 @function
@@ -92,7 +98,7 @@ def nanmedian(
     # the mean of an element with itself may overflow
     one = reshape(elementwise("equal", lower, upper), both.shape)
     result = _either(one, reshape(low, both.shape), both)
-    return decayed(reshape(result, reduced_shape(x.shape, axes, keepdims)))
+    return _of_axes(result, (), x.shape, axes, keepdims)
 
 
 @function
@@ -221,7 +227,7 @@ def _quantile(
     if ordered.shape[0] == 0:
         raise IndexError(f"axis {axis} of shape {x.shape} has no element, so there is no quantile")
     result = _nan_where_last_is(_interpolated(ordered, q, weak, method), ordered)
-    return decayed(reshape(result, (*q.shape, *reduced_shape(x.shape, axes, keepdims))))
+    return _of_axes(result, q.shape, x.shape, axes, keepdims)
 
 
 def _interpolated(ordered: Value, q: np.ndarray, weak: bool, method: str) -> Value:

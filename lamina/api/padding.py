@@ -125,7 +125,8 @@ def _constants(values: Value, dtype: DType, rank: int) -> Iterator[tuple[Value, 
     if not values.is_traced:
         numbers = np.broadcast_to(_as_pairs(concrete(values, "", "")), (rank, 2))
         known = {
-            repr(number): constant(number if dtype.kind != "bool" else bool(number), dtype) for number in numbers.flat
+            repr(number): constant(number if dtype.kind != "bool" else bool(number), dtype)
+            for number in numbers.ravel().tolist()
         }
         yield from ((known[repr(first)], known[repr(last)]) for first, last in numbers.tolist())
         return

@@ -4,10 +4,10 @@ import operator
 from typing import Any
 
 from lamina import dtype as dt
-from lamina.trace.build import as_value, broadcast_to, emit, slice_axis, thing_of, to_dtype, with_kind
+from lamina.trace.build import as_value, broadcast_to, constant, emit, slice_axis, thing_of, to_dtype, with_kind
 from lamina.trace.elementwise import elementwise
 from lamina.trace.function import function
-from lamina.trace.reduction import array_of, axes_of, axis_of, expect_no_out, filled, reduce, total
+from lamina.trace.reduction import array_of, axes_of, axis_of, expect_no_out, reduce, total
 from lamina.trace.value import Kind, Value
 
 __all__ = [
@@ -142,7 +142,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Value:
     """
     x, y = array_of(a1, "a1"), array_of(a2, "a2")
     if x.shape != y.shape:
-        return filled(False, dt.bool, ())
+        return constant(False, dt.bool)
     same = elementwise("equal", x, y)
     if equal_nan:
         same = elementwise(

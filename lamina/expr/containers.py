@@ -87,7 +87,7 @@ def describe_structure(structure: Structure) -> str:
     >>> describe_structure(flatten({"a": (1, [2])})[1])
     "{'a': (*, [*])}"
     """
-    return repr(structure).removeprefix("PyTreeSpec(").removesuffix(f", namespace={NAMESPACE!r})").removesuffix(")")
+    return repr(structure)[len("PyTreeSpec(") : -1].removesuffix(f", namespace={NAMESPACE!r}")
 
 
 def _register_dataclasses(leaves: list[Any]) -> bool:

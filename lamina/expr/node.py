@@ -178,7 +178,8 @@ class Expr:
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"a node is never changed: put_args(node, args) makes a new one (tried to set {name!r})")
 
-    __delattr__ = __setattr__  # type: ignore[assignment]
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a node is never changed: put_args(node, args) makes a new one (tried to del {name!r})")
 
     @property
     def has_several(self) -> bool:

@@ -163,7 +163,7 @@ def to_dtype(value: Value, dtype: DType) -> Value:
     expr = value.expr
     if expr.op == "constant" and expr.shape == ():
         number = expr.args[0]
-        if type(number) is int and value.kind is Kind.NUMBER:
+        if type(number) is int and value.kind is Kind.NUMBER and dtype != dt.bool:
             dt.check_fits(number, dtype)
         return Value(Expr("constant", (_python_number(number, dtype),), dtype, (), user_source()), scope_now(), value.kind)
     if value.kind is Kind.NUMBER and value.dtype == dt.int64 and dtype.kind in ("signed", "unsigned"):

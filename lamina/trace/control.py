@@ -424,7 +424,7 @@ def runtime_call(callback: Callable[..., Any], template: Any, *args: Any, **opti
     _expect_callable(callback, "callback")
     specs, structure = flatten(template)
     for spec in specs:
-        if not (hasattr(spec, "dtype") and hasattr(spec, "shape")):
+        if not (isinstance(spec, Spec) or _is_array(spec)):
             raise TypeError(f"template must hold lamina.Spec or arrays, but a leaf is {spec!r}")
     template = unflatten(structure, [Spec(spec.dtype, spec.shape) for spec in specs])
     scope = scope_now()

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from lamina import dtype as dt
+from lamina.dtype import DType
 from lamina.expr import Expr
 from lamina.operators import FUNCTIONS
 from lamina.trace.build import (
@@ -35,30 +36,47 @@ def elementwise(op: str, *things: Any) -> Value:
     Raises `TypeError` where the op isn't defined for the dtypes, `ValueError` where the shapes don't broadcast,
     `OverflowError` for a Python integer that the dtype it meets doesn't hold.
     """
-    values = [thing if type(thing) is Value else _operand(op, i, things) for i, thing in enumerate(things)]
+    values = _values(op, things)
     shapes = [value.expr.shape for value in values]
     shape = shapes[0] if shapes.count(shapes[0]) == len(shapes) else broadcast_shape(*shapes)
-    if any(value.kind is Kind.NUMBER for value in values):
-        if all(value.kind is Kind.NUMBER for value in values):
-            values = [with_kind(value, Kind.SCALAR) for value in values]
-        elif op in COMPARISONS:
-            known, values = _compared(op, values)
-            if known is not None:
-                return with_kind(broadcast_to(known, shape), Kind.ARRAY if shape else Kind.SCALAR)
+    kind = Kind.ARRAY if shape else Kind.SCALAR
+    if op in COMPARISONS and any(value.kind is Kind.NUMBER for value in values):
+        known, values = _compared(op, values)
+        if known is not None:
+            return with_kind(broadcast_to(known, shape), kind)
+    dtypes, values = _promoted(op, values)
+    axes = order_of(values, len(shape))
+    nodes = [broadcast_to(value, shape) for value in values]
+    if len(set(dtypes)) > 1:
+        return with_kind(compare_signed_unsigned(op, nodes), kind)
+    # by now the rules of the op's row hold, so they need not be asked for this node
+    result = result_dtype(op, dtypes)
+    if axes is not None:
+        nodes, shape = [permute(node, axes) for node in nodes], tuple(shape[axis] for axis in axes)
+    made = Value(Expr(op, tuple(map(node_of, nodes)), result, shape, user_source()), scope_now(), kind)
+    return made if axes is None else ordered(made, axes)
+
+
+def promoted(op: str, *things: Any) -> list[Value]:
+    """Arrays and numbers in the dtypes in which an elementwise op takes them; they keep their shapes.
+
+    Raises as `elementwise` does.
+    """
+    return _promoted(op, _values(op, things))[1]
+
+
+def _promoted(op: str, values: list[Value]) -> tuple[tuple[DType, ...], list[Value]]:
     if any(value.code is not None for value in values):
         FUNCTIONS["expect_indifferent"](values)
     dtypes = operand_dtypes(op, *map(thing_of, values))
-    operands = [broadcast_to(to_dtype(value, dtype), shape) for value, dtype in zip(values, dtypes, strict=True)]
-    kind = Kind.ARRAY if shape else Kind.SCALAR
-    if len(set(dtypes)) > 1:
-        return with_kind(compare_signed_unsigned(op, operands), kind)
-    # by now the rules of the op's row hold, so they need not be asked for this node
-    result = result_dtype(op, dtypes)
-    axes = order_of(values, len(shape))
-    if axes is not None:
-        operands, shape = [permute(operand, axes) for operand in operands], tuple(shape[axis] for axis in axes)
-    made = Value(Expr(op, tuple(map(node_of, operands)), result, shape, user_source()), scope_now(), kind)
-    return made if axes is None else ordered(made, axes)
+    return dtypes, [to_dtype(value, dtype) for value, dtype in zip(values, dtypes, strict=True)]
+
+
+def _values(op: str, things: Sequence[Any]) -> list[Value]:
+    values = [thing if type(thing) is Value else _operand(op, i, things) for i, thing in enumerate(things)]
+    if all(value.kind is Kind.NUMBER for value in values):
+        return [with_kind(value, Kind.SCALAR) for value in values]
+    return values
 
 
 def _operand(op: str, i: int, things: Sequence[Any]) -> Value:
@@ -66,13 +84,12 @@ def _operand(op: str, i: int, things: Sequence[Any]) -> Value:
     thing = things[i]
     if type(thing) is not int or dt.fits(thing, dt.int64) or len(things) == 1:
         return as_value(thing, _WHICH[i] if len(things) > 1 else "the operand")
-    others = [thing_of(as_value(each)) for each in things if type(each) is not int]
-    meet = dt.result_type(*others) if others else dt.int64
-    if meet.kind in ("float", "complex"):
-        return constant(float(thing), dt.float64)
-    if op in COMPARISONS and meet.kind in ("signed", "unsigned"):
+    dtype = operand_dtypes(op, *(int if type(each) is int else thing_of(as_value(each)) for each in things))[i]
+    if dtype.kind in ("float", "complex"):
+        return constant(float(thing), dtype)
+    if op in COMPARISONS and not all(type(each) is int for each in things) and dtype != dt.bool:
         return Value(Expr("constant", (thing,), dt.uint64, ()), scope_now(), Kind.NUMBER)  # for `_compared` alone
-    dt.check_fits(thing, meet if meet.kind == "unsigned" else dt.int64)
+    dt.check_fits(thing, dtype)
     return constant(thing, dt.uint64)
 
 

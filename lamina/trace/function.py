@@ -49,7 +49,7 @@ def function(body: Callable[P, Any], name: str | None = None) -> Callable[P, Any
 
 def eager(name: str, body: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """Call a body in a scope of its own and evaluate what it returns: values become arrays, anything else stays."""
-    scope = Scope(name)
+    scope = Scope(name, is_eager=True)
     with scope:
         leaves, structure = flatten(body(*args, **kwargs))
         nodes = [_own(leaf.expr, scope) if type(leaf) is Value else None for leaf in leaves]
@@ -110,6 +110,7 @@ def _add_context(error: Exception, name: str) -> None:
     source = user_source()
     named = message if message.startswith(f"{name}:") else f"{name}: {message}"
     where = f" ({source.file}:{source.line})" if source and f"{source.file}:{source.line}" not in message else ""
-    error.args = (f"lamina.{named}{where}",)
+    namespace = "" if name.startswith("np.") else "lamina."  # the user called NumPy
+    error.args = (f"{namespace}{named}{where}",)
 
 

@@ -30,6 +30,7 @@ from lamina.trace.build import (
     with_kind,
 )
 from lamina.trace.concrete import concrete
+from lamina.trace.elementwise import elementwise
 from lamina.trace.value import Kind, Value
 
 Shape = tuple[int, ...]
@@ -163,7 +164,7 @@ def _consumes(entry: Any) -> int:
 
 def _of_mask(mask: np.ndarray, axis: int, shape: Shape) -> Sequence[Item]:
     for i, extent in enumerate(mask.shape):
-        if extent != shape[axis + i]:
+        if extent not in (0, shape[axis + i]):  # NumPy lets an empty mask pass for any extent
             raise IndexError(
                 f"boolean index did not match indexed array along axis {axis + i}; size of axis is {shape[axis + i]} "
                 f"but size of corresponding boolean axis is {extent}"
@@ -263,6 +264,10 @@ def _gathered(x: Value, key: Key, gathered: Sequence[Item]) -> Value:
     shapes = [(int(item.index),) if item.what is What.REPEAT else item.index.shape for item in gathered]
     shape = _index_shape(shapes)
     x = permute(x, (*indexed, *rest))
+    if 0 in shape:  # arrays that are broadcast away aren't looked at, but an integer is
+        for item, extent in zip([item for item in gathered if item.what is What.GATHER], x.shape, strict=False):
+            if item.index.shape == ():
+                _check_bounds(item, extent)
     if indexed:
         indices = tuple(broadcast_to(item.index, shape) for item in gathered if item.what is What.GATHER)
         x = emit("gather", x, indices)
@@ -273,6 +278,13 @@ def _gathered(x: Value, key: Key, gathered: Sequence[Item]) -> Value:
     rank = len(shape)
     front = tuple(range(rank, rank + before))
     return permute(x, (*front, *range(rank), *range(rank + before, x.ndim)))
+
+
+def _check_bounds(item: Item, extent: int) -> None:
+    low = elementwise("greater_equal", with_kind(item.index, Kind.SCALAR), constant(-extent, dt.int64))
+    high = elementwise("less", with_kind(item.index, Kind.SCALAR), constant(extent, dt.int64))
+    message = f"index is out of bounds for axis {item.axis} with size {extent}"
+    perform_check(elementwise("logical_and", low, high), IndexError, message)
 
 
 def _index_shape(shapes: Sequence[Shape]) -> Shape:

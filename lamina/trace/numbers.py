@@ -7,8 +7,8 @@ wraps: it is traced as int64, and a result that int64 doesn't hold raises Overfl
 
 Three things differ from Python. Where both a real and a complex result are possible (a float to the power of a float),
 a result that would be complex is a ValueError. ``n / m`` converts its integers to float64 first, so it may differ from
-Python's in the last bit where one is above 2**53. Powers of complex numbers are NumPy's, which may differ in the last
-bits.
+Python's in the last bit where one is above 2**53. Products, quotients and powers of complex numbers are NumPy's, which
+may differ in the last bits, and in what is infinite or NaN.
 """
 
 import functools
@@ -29,6 +29,7 @@ from lamina.trace.build import (
     node_of,
     perform_check,
     to_dtype,
+    with_kind,
 )
 from lamina.trace.value import Kind, Value
 
@@ -83,7 +84,7 @@ def compute(op: str, *operands: Any) -> Value:
         known = _beyond_int64(op, *operands)
         if known is not None:
             return known
-    values = [as_value(operand) for operand in operands]
+    values = [_as_number(as_value(operand)) for operand in operands]
     types = [NUMBER_TYPES[value.dtype] for value in values]
     result = NUMBER_DTYPES[_result_type(op, *types)]
     if not (op in _BITS and result == dt.bool):
@@ -98,6 +99,26 @@ def compute(op: str, *operands: Any) -> Value:
 
 
 FUNCTIONS["number_operator"] = compute
+
+
+def _as_number(value: Value) -> Value:
+    """A 0-d value as the Python number that it converts to."""
+    if value.kind is Kind.NUMBER:
+        return value
+    if value.shape:
+        raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
+    if value.dtype == dt.uint64:
+        perform_check(_emit("less_equal", value, constant(_HIGH, dt.uint64)), OverflowError, _LIMITED)
+    return with_kind(to_dtype(value, _PYTHONS[value.dtype.kind]), Kind.NUMBER)
+
+
+_PYTHONS = {
+    "bool": dt.bool,
+    "signed": dt.int64,
+    "unsigned": dt.int64,
+    "float": dt.float64,
+    "complex": dt.complex128,
+}
 
 
 @functools.cache
@@ -306,16 +327,15 @@ def _pow(op: str, x: Value, y: Value) -> Value:
 
 def _float_pow(x: Value, y: Value) -> Value:
     exponent = _number(y)
-    is_whole = _emit("equal", _emit("floor", y), y) if exponent is None else None
-    if exponent is None or exponent < 0:
-        nonzero = _emit("not_equal", x, _float(0.0))
-        if exponent is None:
-            nonzero = _either(nonzero, _not(_emit("less", y, _float(0.0))))
+    nonzero = _emit("not_equal", x, _float(0.0))
+    is_real = _not(_both(_emit("less", x, _float(0.0)), _emit("isfinite", x)))
+    if exponent is None:
+        is_infinite = _not(_emit("isfinite", y))
+        nonzero = _either(nonzero, _not(_emit("less", y, _float(0.0))), is_infinite)
+        is_real = _either(is_real, _emit("equal", _emit("floor", y), y), is_infinite)
+    if exponent is None or -math.inf < exponent < 0:
         perform_check(nonzero, ZeroDivisionError, "0.0 cannot be raised to a negative power")
-    if exponent is None or not exponent.is_integer():
-        is_real = _not(_both(_emit("less", x, _float(0.0)), _emit("isfinite", x)))
-        if is_whole is not None:
-            is_real = _either(is_real, is_whole, _not(_emit("isfinite", y)))
+    if exponent is None or (math.isfinite(exponent) and not exponent.is_integer()):
         perform_check(is_real, ValueError, _COMPLEX)
     result = _emit("float_power", x, y)
     _check_finite(_OUT_OF_RANGE, result, x, y)

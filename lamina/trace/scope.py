@@ -82,17 +82,21 @@ class Scope:
     captures : the outer nodes of the last ``len(captures)`` params, in the same order.
     effects : the effects so far, in order.
     numbers : the params that stand for Python numbers given as arguments, of a root scope.
+    demand : the last error for a value that was demanded, of a root scope; NumPy swallows it in places.
     funs : what `lamina.trace.control` has traced of each function and structure, of a root scope.
+    is_eager : of a root scope whose nodes are evaluated as it ends: what its captured arrays held isn't remembered.
     """
 
-    def __init__(self, name: str, parent: "Scope | None" = None) -> None:
+    def __init__(self, name: str, parent: "Scope | None" = None, *, is_eager: bool = False) -> None:
         self.name = name
+        self.is_eager = is_eager
         self.parent = parent
         self.root: Scope = self if parent is None else parent.root
         self.params: list[Expr] = []
         self.captures: list[Expr] = []
         self.effects: list[Expr] = []
         self.numbers: list[Expr] = []
+        self.demand: Exception | None = None
         self.funs: dict[Any, Any] = {}
         self.objects: dict[int, Any] = {}
         self.written_arrays: set[int] = set()
@@ -128,7 +132,7 @@ class Scope:
         The node holds the array by reference, so that a compiled function sees what a global array holds when it runs.
         """
         known = self._tensors.get(id(array))
-        data = np.asarray(array).tobytes()
+        data = b"" if self.is_eager else np.asarray(array).tobytes()
         if known is None or known.data != data:
             held = lamina.array.asarray(array)
             node = Expr("tensor", (held,), held.dtype, held.shape, user_source())

@@ -1,11 +1,14 @@
 """Shapes and axes as functions are given them, and arrays as they take them."""
 
+import math
 import operator
 from collections.abc import Sequence
 from typing import Any, SupportsIndex
 
+import numpy as np
+
 from lamina.layout import Layout
-from lamina.trace.build import as_value, emit, permute, with_kind
+from lamina.trace.build import as_value, emit, permute, reshape, with_kind
 from lamina.trace.reduction import axis_of
 from lamina.trace.value import Kind, Value
 
@@ -23,22 +26,24 @@ def like(result: Value, x: Value) -> Value:
     return with_kind(result, Kind.SCALAR if x.kind is Kind.SCALAR and not result.shape else Kind.ARRAY)
 
 
-def extents_of(shape: SupportsIndex | Sequence[SupportsIndex]) -> list[int]:
+def extents_of(shape: Any) -> list[int]:
     """A shape, or one extent, as plain ints of any size and sign; a traced number is asked for.
 
     >>> extents_of(3), extents_of((2, -1))
     ([3], [2, -1])
     """
-    if not isinstance(shape, (list, tuple)):
-        try:
-            return [operator.index(shape)]  # type: ignore[arg-type]  # what is no integer raises
-        except TypeError:
-            if not hasattr(shape, "__len__"):
-                raise
-    return [operator.index(extent) for extent in shape]  # type: ignore[union-attr]
+    if isinstance(shape, Sequence) or (hasattr(shape, "__getitem__") and getattr(shape, "shape", None)):
+        return [_extent(extent) for extent in shape]
+    return [_extent(shape)]
 
 
-def shape_of(shape: SupportsIndex | Sequence[SupportsIndex]) -> Shape:
+def _extent(extent: Any) -> int:
+    if isinstance(extent, (bool, np.bool_)):
+        raise TypeError(f"an extent must be an integer, but it is {extent}")
+    return operator.index(extent)
+
+
+def shape_of(shape: Any) -> Shape:
     """A shape, or one extent, as a shape that an array may have; `ValueError` for any other.
 
     >>> shape_of(3)
@@ -60,6 +65,13 @@ def axes_in_order(axes: Axes, rank: int, *, repeated: bool = False) -> Shape:
     if not repeated and len(set(numbers)) != len(numbers):
         raise ValueError(f"repeated axis in {given} of an array of {rank} axes")
     return numbers
+
+
+def line_axis(value: Value, axis: Any) -> tuple[Value, int]:
+    """The array and the axis along which a function takes its elements: flattened first without one, or of no axis."""
+    if axis is None or not value.shape:
+        return reshape(value, (math.prod(value.shape),)), axis_of(0 if axis is None else axis, 1)
+    return value, axis_of(axis, value.ndim)
 
 
 def along(value: Value, axis: int, index: Value) -> Value:

@@ -86,7 +86,12 @@ def stage(name: str, call: Callable[[list[Any]], Any], leaves: Sequence[Any]) ->
         cells: dict[int, Cell] = {}
         given = [_given(leaf, scope, cells) if isinstance(leaf, Argument) else leaf for leaf in leaves]
         params = tuple(scope.params)
-        returned, structure = flatten(call(given))
+        try:
+            returned, structure = flatten(call(given))
+        except Exception as error:
+            if scope.demand is not None and scope.demand is not error:
+                error.add_note(f"lamina: {scope.demand}")
+            raise
         places = {cell: -1 - params.index(cell.start) for cell in cells.values()}
         held = [*cells.values(), *(cell for cell in scope.captured_cells.values() if cell.writable)]
         updates = [(cell.start, scope.read(cell)) for cell in held if scope.read(cell) is not cell.start]
@@ -153,7 +158,10 @@ class _Results:
 
 def _is_array(leaf: Any) -> bool:
     # an array that the function made without lamina is a constant of the graph; each call returns a copy
-    return type(leaf) is Value or hasattr(leaf, "__array__") and hasattr(leaf, "dtype") and hasattr(leaf, "shape")
+    if type(leaf) is Value:
+        return True
+    is_class = isinstance(leaf, type)  # np.float64 is no array, though it has all that an array has
+    return not is_class and hasattr(leaf, "__array__") and hasattr(leaf, "dtype") and hasattr(leaf, "shape")
 
 
 def with_structure(traced: Traced) -> Graph:

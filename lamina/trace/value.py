@@ -267,10 +267,12 @@ class Value(Operators):
         if loop is not None:
             raise Unroll(loop, wanted)
         source = f" (made at {self.expr.source})" if self.expr.source else ""
-        raise ConcretizationError(
+        error = ConcretizationError(
             f"{wanted} needs the elements of {self!r}{source}, which are unknown while {self.scope.name} is traced. "
             f"Use {instead}"
         )
+        self.scope.root.demand = error
+        raise error
 
 
 for _name, _keys in KEYS.items():

@@ -17,11 +17,11 @@ FLOATS = ["float16", "float32", "float64"]
 COMPLEX = ["complex64", "complex128"]
 NUMPY_DTYPES = BOOL + INTEGERS + FLOATS + COMPLEX
 
-SHAPES = [(), (1,), (7,), (3, 4), (2, 3, 5), (0,), (3, 0), (0, 2), (2, 0, 3)]
+SHAPES = [(), (1,), (7,), (3, 4), (2, 3, 5), (0,), (3, 0), (2, 0, 3)]
 
 
 def sample(rng, shape, dtype, special=False):
-    """Random elements of a dtype: with `special` NaN, infinities, -0.0 and ties among the floats."""
+    """Random elements of a dtype: with `special` NaN, infinities, -0.0 and ties among the floats; "nan": much NaN."""
     dtype = np.dtype(dtype)
     if dtype.kind == "b":
         return rng.random(shape) < 0.6
@@ -35,7 +35,9 @@ def sample(rng, shape, dtype, special=False):
         result.real, result.imag = sample(rng, shape, part, special), sample(rng, shape, part, special)
         return result
     values = rng.standard_normal(shape).astype(dtype)
-    if special:
+    if special == "nan":
+        values = np.where(rng.random(shape) < 0.4, np.nan, values)
+    elif special:
         values = np.where(rng.random(shape) < 0.3, np.round(values), values)
         values = np.where(rng.random(shape) < 0.2, rng.choice([np.nan, np.inf, -np.inf, -0.0, 0.0], shape), values)
     return np.asarray(values, dtype)
@@ -72,11 +74,12 @@ def wrong_axes(rank):
 
 
 def every_layout(rng, dtype, special=False, shapes=SHAPES):
-    """Arrays of all shapes, and of two shapes in all layouts."""
+    """Arrays of all shapes, and of the longest one in all layouts."""
     for shape in shapes:
-        for layout, array in layouts(rng, shape, dtype, special).items():
-            if layout == "contiguous" or shape in ((3, 4), (2, 3, 5)):
-                yield layout, array
+        if shape == max(shapes, key=len):
+            yield from layouts(rng, shape, dtype, special).items()
+        else:
+            yield "contiguous", sample(rng, shape, dtype, special)
 
 
 def quiet(call, *args, **kwargs):
@@ -129,6 +132,9 @@ def is_equal(actual, expected, what=""):
 def is_near(actual, expected, what=""):
     """Like `is_same`, but for the last bits of a float: the order of a sum."""
     actual, expected = np.asarray(actual), np.asarray(expected)
+    if expected.dtype.kind not in "fc":
+        is_same(actual, expected, what)
+        return
     assert actual.dtype == expected.dtype, f"{what}: dtype {actual.dtype}, expected {expected.dtype}"
     np.testing.assert_allclose(actual, expected, rtol=8 * np.finfo(expected.dtype).eps, err_msg=what)
 

@@ -38,8 +38,12 @@ def _concat_shape(arrays: tuple[Any, ...], axis: int) -> Shape:
     first = arrays[0].shape
     expect_axis("concat", axis, first)
     for x in arrays:
-        if len(x.shape) != len(first) or any(a != b for i, (a, b) in enumerate(zip(x.shape, first, strict=True)) if i != axis):
-            raise ValueError(f"concat: the operands have shapes {[x.shape for x in arrays]}, which differ beside axis {axis}")
+        if len(x.shape) != len(first) or any(
+            a != b for i, (a, b) in enumerate(zip(x.shape, first, strict=True)) if i != axis
+        ):
+            raise ValueError(
+                f"concat: the operands have shapes {[x.shape for x in arrays]}, which differ beside axis {axis}"
+            )
     return (*first[:axis], sum(x.shape[axis] for x in arrays), *first[axis + 1 :])
 
 
@@ -51,7 +55,9 @@ def _pad_dtype(x: Any, value: Any, widths: tuple[tuple[int, int], ...]) -> DType
 
 def _pad_shape(x: Any, value: Any, widths: tuple[tuple[int, int], ...]) -> Shape:
     if len(widths) != len(x.shape) or any(before < 0 or after < 0 for before, after in widths):
-        raise ValueError(f"pad: the widths {widths} must be one pair (before, after), not negative, an axis of shape {x.shape}")
+        raise ValueError(
+            f"pad: the widths {widths} must be one pair (before, after), not negative, an axis of shape {x.shape}"
+        )
     return tuple(before + extent + after for extent, (before, after) in zip(x.shape, widths, strict=True))
 
 
@@ -67,7 +73,9 @@ def _index_shape(name: str, x: Any, indices: tuple[Any, ...]) -> Shape:
     for index in indices:
         expect_kind(name, index, INTEGER, "an index")
         if index.shape != indices[0].shape:
-            raise ValueError(f"{name}: the index arrays have shapes {[i.shape for i in indices]}, but must have one shape")
+            raise ValueError(
+                f"{name}: the index arrays have shapes {[i.shape for i in indices]}, but must have one shape"
+            )
     return indices[0].shape  # type: ignore[no-any-return]
 
 
@@ -84,14 +92,18 @@ def _take_along_axis_shape(x: Any, indices: Any, axis: int) -> Shape:
     expect_kind("take_along_axis", indices, INTEGER, "indices")
     rest = [(a, b) for i, (a, b) in enumerate(zip(x.shape, indices.shape, strict=False)) if i != axis]
     if len(indices.shape) != len(x.shape) or any(a != b for a, b in rest):
-        raise ValueError(f"take_along_axis: indices of shape {indices.shape} must match shape {x.shape} beside axis {axis}")
+        raise ValueError(
+            f"take_along_axis: indices of shape {indices.shape} must match shape {x.shape} beside axis {axis}"
+        )
     return indices.shape  # type: ignore[no-any-return]
 
 
 def _scatter_shape(x: Any, indices: tuple[Any, ...], updates: Any, combine: str) -> Shape:
     expected = (*_index_shape("scatter", x, indices), *x.shape[len(indices) :])
     if updates.shape != expected:
-        raise ValueError(f"scatter: the updates have shape {updates.shape}, but the indexed elements have shape {expected}")
+        raise ValueError(
+            f"scatter: the updates have shape {updates.shape}, but the indexed elements have shape {expected}"
+        )
     if combine not in COMBINE:
         raise ValueError(f"scatter: combine is {combine!r}, but must be one of {list(COMBINE)}")
     return x.shape  # type: ignore[no-any-return]
@@ -101,7 +113,20 @@ def _scatter_dtype(x: Any, indices: tuple[Any, ...], updates: Any, combine: str)
     if updates.dtype != x.dtype:
         raise TypeError(f"scatter: the updates are {updates.dtype}, but must be {x.dtype}, as what they are put into")
     expect_kind("scatter", x, ALL)
+    if not _combines(COMBINE.get(combine), x.dtype):
+        raise TypeError(f"scatter: {combine!r} of two elements of {x.dtype} gives none of {x.dtype}")
     return x.dtype  # type: ignore[no-any-return]
+
+
+def _combines(ufunc: np.ufunc | None, dtype: DType) -> bool:
+    """Whether a ufunc gives a dtype for two elements of it; a dtype that NumPy lacks counts as one that it has."""
+    if ufunc is None:
+        return True
+    element = dtype.numpy if dtype.numpy.isbuiltin == 1 else np.dtype("f4" if dtype.kind == "float" else "i1")
+    try:
+        return ufunc.resolve_dtypes((element, element, None))[-1] == element
+    except TypeError:
+        return False
 
 
 def _scatter(x: np.ndarray, indices: tuple[np.ndarray, ...], updates: np.ndarray, combine: str) -> np.ndarray:
@@ -157,7 +182,7 @@ ROWS = [
         shape=_gather_shape,
         facts={},
         meaning=_gather,
-        doc="x[indices]: one integer array for each of the first axes; negative ones count from the end, others raise IndexError.",
+        doc="x[indices]: one integer array for each of the first axes; negative ones count from the end.",
     ),
     Op(
         name="take_along_axis",
@@ -182,4 +207,3 @@ ROWS = [
         doc="x with updates put at x[indices]: set (the last one counts), or combined with what is there, each once.",
     ),
 ]
-

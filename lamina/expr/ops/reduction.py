@@ -38,7 +38,7 @@ def _along(name: str, meaning: Callable[..., Any], doc: str) -> Op:
     def shape(x: Any, axis: int) -> Shape:
         expect_axis(name, axis, x.shape)
         rest: Shape = (*x.shape[:axis], *x.shape[axis + 1 :])
-        if x.shape[axis] == 0 and 0 not in rest:
+        if x.shape[axis] == 0:
             raise ValueError(f"{name}: axis {axis} of shape {x.shape} has no element, and {name} has no value for none")
         return rest
 

@@ -161,7 +161,7 @@ def reduction(
         if any(a >= b for a, b in zip(axes, axes[1:], strict=False)):
             raise ValueError(f"{name}: the axes {axes} must be strictly increasing")
         rest = tuple(extent for axis, extent in enumerate(x.shape) if axis not in axes)
-        if not empty and 0 in [x.shape[axis] for axis in axes] and 0 not in rest:
+        if not empty and 0 in [x.shape[axis] for axis in axes]:
             raise ValueError(f"{name}: axes {axes} of shape {x.shape} have no element, and {name} has no value for none")
         return rest
 
