@@ -24,6 +24,7 @@ from lamina.api.sets import *
 from lamina.api.sorting import *
 from lamina.api.statistical import *
 from lamina.api.utility import *
+from lamina import linalg
 from lamina.trace.staging import Spec
 from lamina.trace.control import block, check, cond, fori_loop, fun, hook, metadata, runtime_call, while_loop
 from lamina.defn import defn, trace

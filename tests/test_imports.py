@@ -30,6 +30,7 @@ ROOMS = (
     "evaluator",
     "trace",
     "api",
+    "linalg",
     "numpy_protocol",
     "compilers",
     "defn",

@@ -60,7 +60,7 @@ _SAME = "The result has the dtype to which the operands are promoted."
 _BOOL = "The result is bool."
 
 
-def _function(call: str, result: str, doc: str = "", dtypes: str = _SAME) -> Any:
+def _function(call: str, result: str, dtypes: str = _SAME) -> Any:
     """The public function of an elementwise op of one or two operands, given by the example in its docstring."""
     op = call.partition("(")[0]
 
@@ -71,7 +71,7 @@ def _function(call: str, result: str, doc: str = "", dtypes: str = _SAME) -> Any
         return elementwise(op, x1, x2)
 
     body: Callable[..., Any] = unary if OPS[op].arity == 1 else binary
-    return _public(body, call, result, doc or OPS[op].doc, dtypes)
+    return _public(body, call, result, OPS[op].doc, dtypes)
 
 
 def _logical(call: str, result: str, doc: str) -> Any:
@@ -96,8 +96,7 @@ def _truth(x: Any) -> Value:
 
 def _public(body: Callable[..., Any], call: str, result: str, doc: str, dtypes: str) -> Any:
     body.__name__ = body.__qualname__ = call.partition("(")[0]
-    shown = result if result.startswith("lamina.") else f"lamina.Array({result})"
-    body.__doc__ = _DOC.format(doc=doc, dtypes=dtypes, call=call, result=shown)
+    body.__doc__ = _DOC.format(doc=doc, dtypes=dtypes, call=call, result=f"lamina.Array({result})")
     return function(body)
 
 
@@ -400,7 +399,7 @@ def _power_of_ten(exponent: int) -> float:
 
 @function
 def clip(x: Any, /, min: Any = None, max: Any = None, out: Any = None) -> Value:
-    """X where it lies between min and max, else the nearer of the two; `None` is no bound.
+    """The number nearest to x between min and max; `None` is no bound.
 
     The bounds are promoted and broadcast with x; a bound beyond the range of x's integer dtype is none. Where min is
     above max it is max. NaN of any of them gives NaN.
@@ -460,11 +459,7 @@ def _scaled(x: Any, numerator: float, denominator: float) -> Value:
     # NumPy computes narrow floats in float32, and the factor too
     inner = dt.float32 if value.dtype.bits < 32 else value.dtype
     factor = elementwise("divide", constant(numerator, inner), constant(denominator, inner))
-    return with_kind(to_dtype(elementwise("multiply", to_dtype(value, inner), factor), value.dtype), _kind(value))
-
-
-def _kind(value: Value) -> Kind:
-    return Kind.ARRAY if value.shape else Kind.SCALAR
+    return to_dtype(elementwise("multiply", to_dtype(value, inner), factor), value.dtype)
 
 
 @function
@@ -510,7 +505,7 @@ def heaviside(x1: Any, x2: Any, /) -> Value:
 
 
 def _choose(condition: Value, x: Value, y: Value) -> Value:
-    """X where the condition holds, y elsewhere, of one dtype."""
+    """The elements of x where the condition holds, those of y elsewhere, of one dtype."""
     shape = broadcast_shape(condition.shape, x.shape, y.shape)
     chosen = emit("where", *(broadcast_to(each, shape) for each in (condition, x, y)))
     return decayed(chosen)
@@ -548,7 +543,7 @@ def modf(x: Any, /) -> tuple[Value, Value]:
 
 @function
 def nan_to_num(x: Any, /, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Value:
-    """X with numbers in the place of NaN and of infinities: by default 0 and the dtype's greatest and least ones.
+    """The elements of x, with numbers for NaN and infinities: 0 and the dtype's greatest and least ones by default.
 
     Both parts of complex numbers are replaced; integers have nothing to replace.
 

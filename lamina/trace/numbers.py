@@ -470,8 +470,7 @@ def compare_beyond(op: str, number: int, other: Value, swapped: bool) -> Value |
     """``number op other`` (or swapped) where no element can equal it: known, whatever the elements; else `None`."""
     if other.dtype.kind not in ("signed", "unsigned") or dt.fits(number, other.dtype):
         return None
-    edge = int(other.dtype.max if number > 0 else other.dtype.min)
-    return constant(COMPARISONS[op](edge, number) if swapped else COMPARISONS[op](number, edge), dt.bool)
+    return constant(COMPARISONS[op](0, number) if swapped else COMPARISONS[op](number, 0), dt.bool)  # like all elements
 
 
 def compare_signed_unsigned(op: str, operands: Sequence[Value]) -> Value:

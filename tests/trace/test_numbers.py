@@ -192,7 +192,7 @@ def test_one_traced_number(name: str, kind: type) -> None:
 
 BASES: dict[type, list[Any]] = {
     **VALUES,
-    int: [0, 1, -1, 2, -3, 10, 3037000499, 2**62, -(2**63)],
+    int: [0, 1, -1, 2, -3, 10, 3037000499, 3037000500, -3037000500, 2**62, -(2**63)],
     complex: [0j, 1 + 2j, -1.5 + 0j, 2j],
 }
 EXPONENTS: dict[type, list[Any]] = {
