@@ -28,4 +28,5 @@ from lamina import linalg
 from lamina.trace.staging import Spec
 from lamina.trace.control import block, check, cond, fori_loop, fun, hook, metadata, runtime_call, while_loop
 from lamina.defn import defn, trace
+import lamina.numpy_protocol
 from lamina.trace import assign
