@@ -17,7 +17,7 @@ import numpy as np
 from lamina import dtype as dt
 from lamina.array import Array, asarray, from_numpy, to_numpy
 from lamina.compilers import Compiled, compiler_named
-from lamina.errors import LaminaWarning, TraceError
+from lamina.errors import ConcretizationError, LaminaWarning, TraceError
 from lamina.expr import Graph
 from lamina.expr.containers import flatten, paths_of, unflatten
 from lamina.expr.tree import all_nodes
@@ -91,8 +91,10 @@ class Defn:
             _expect_arguments(self, args, kwargs)
             try:
                 entry = self._trace(signature, structure, leaves, (args, kwargs))
-            except (Untraceable, Unroll, CannotMerge, TraceError, NotImplementedError) as reason:
+            except (Untraceable, Unroll, CannotMerge, ConcretizationError, NotImplementedError) as reason:
                 return self._untraced(reason, signature, args, kwargs)
+            except TraceError:
+                raise
             except Exception as error:  # noqa: BLE001  the program's own, or NumPy's
                 return self._replayed(error, args, kwargs)
         params = [

@@ -73,7 +73,7 @@ def branch(test: Value, then: Callable[[], Any], orelse: Callable[[], Any], get:
 
 
 def _run(scope: Scope, body: Callable[[], Any], get: Get) -> _Side:
-    with apart(scope) as (effects, layer):
+    with apart(scope, is_branch=True) as (effects, layer):
         raised: Exception | None = None
         try:
             body()

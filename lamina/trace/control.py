@@ -16,7 +16,7 @@ from lamina.expr.containers import describe_structure, flatten, map_leaves, path
 from lamina.trace.build import NUMBER_DTYPES, as_value, common_dtype, constant, emit, node_of, scope_now, to_dtype
 from lamina.trace.function import boundary, eager, function, user_code
 from lamina.trace.guards import Guard, guards_of
-from lamina.trace.scope import Scope, next_serial
+from lamina.trace.scope import Scope, current, next_serial
 from lamina.trace.staging import Spec
 from lamina.trace.state import apart
 from lamina.trace.value import Kind, Value

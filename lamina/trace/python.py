@@ -23,7 +23,7 @@ from lamina.trace.branch import branch
 from lamina.trace.build import NUMBER_DTYPES, as_value, constant, emit, node_of, perform_check, scope_now, to_dtype
 from lamina.trace.control import predicate_of
 from lamina.trace.guards import is_users
-from lamina.trace.scope import Scope
+from lamina.trace.scope import Scope, current
 from lamina.trace.state import CannotMerge, Get, Put, Unbound, Untraceable
 from lamina.trace.value import Kind, Unroll, Value
 
@@ -245,6 +245,8 @@ def _progress(start: Any, step: int, i: Any) -> Any:
 
 def call(called: Any, /, *args: Any, **kwargs: Any) -> Any:
     """``called(*args, **kwargs)``: a user's function rewritten, a function of Python or NumPy that must see traced values."""
+    if current() is None:  # a callback, at run time
+        return called(*args, **kwargs)
     if isinstance(called, FunctionType):
         if is_users(called):
             return converted(called)(*args, **kwargs)
@@ -419,11 +421,58 @@ def _math(op: str, function: Callable[..., Any]) -> Callable[..., Any]:
     return compute
 
 
+# NumPy's functions that make arrays, with their parameters by lamina's names; `None` for those that change nothing here.
+_SHAPED = {"shape": 0, "dtype": "dtype", "order": None, "like": None, "device": None}
+_LIKE = {"a": 0, "dtype": "dtype", "order": None, "subok": None, "shape": "shape", "device": None}
+_CREATIONS: dict[str, dict[str, Any]] = {
+    "zeros": _SHAPED,
+    "ones": _SHAPED,
+    "empty": _SHAPED,
+    "full": {"shape": 0, "fill_value": 1, "dtype": "dtype", "order": None, "like": None, "device": None},
+    "eye": {"N": 0, "M": "n_cols", "k": "k", "dtype": "dtype", "order": None, "like": None, "device": None},
+    "identity": {"n": 0, "dtype": "dtype", "like": None},
+    "linspace": {
+        **{"start": 0, "stop": 1, "num": "num", "endpoint": "endpoint", "retstep": "retstep"},
+        **{"dtype": "dtype", "axis": "axis", "device": None},
+    },
+    "zeros_like": _LIKE,
+    "ones_like": _LIKE,
+    "empty_like": _LIKE,
+    "full_like": {"a": 0, "fill_value": 1, **{name: to for name, to in _LIKE.items() if name != "a"}},
+}
+
+
 def _creation(name: str) -> Callable[..., Any]:
-    def create(*args: Any, order: Any = None, like: Any = None, **kwargs: Any) -> Any:
-        return FUNCTIONS[name](*args, **kwargs)
+    parameters = _CREATIONS[name]
+
+    def create(*args: Any, **kwargs: Any) -> Any:
+        positional: dict[int, Any] = {}
+        named: dict[str, Any] = {}
+        for parameter, value in (*zip(parameters, args, strict=False), *kwargs.items()):
+            if parameter not in parameters or len(args) > len(parameters):
+                raise TypeError(f"{name}() got an unexpected argument {parameter!r}")
+            to = parameters[parameter]
+            if isinstance(to, int):
+                positional[to] = value
+            elif to is not None and (to not in ("retstep", "shape", "axis") or value):
+                named[to] = value
+        if "retstep" in named or "shape" in named or "axis" in named:
+            raise NotImplementedError(f"np.{name} with {', '.join(sorted(named.keys() & {'retstep', 'shape', 'axis'}))}")
+        if isinstance(positional.get(0), int) and name in ("zeros", "ones", "empty", "full"):
+            positional[0] = (positional[0],)
+        return FUNCTIONS[name](*(positional[i] for i in sorted(positional)), **named)
 
     return create
+
+
+def arange_(*args: Any, dtype: Any = None, **kwargs: Any) -> Any:
+    """``np.arange``."""
+    if len(args) == 4:
+        *args, dtype = args  # type: ignore[assignment]
+    if "start" in kwargs or "stop" in kwargs or "step" in kwargs:
+        bounds = [kwargs.get(name, default) for name, default in (("start", 0), ("stop", None), ("step", 1))]
+        args = (*args, *bounds[len(args) :])
+    return FUNCTIONS["arange"](*args, dtype=dtype)
 
 
 def array_(thing: Any, dtype: Any = None, *, copy: Any = True, order: Any = "K", **kwargs: Any) -> Any:
@@ -479,8 +528,8 @@ _SUBSTITUTES: dict[Any, Callable[..., Any]] = {
     np.ascontiguousarray: asarray_,
     np.asanyarray: asarray_,
     np.copy: lambda a: FUNCTIONS["asarray"](a, copy=True),
-    **{getattr(np, name): _creation(name) for name in ("zeros", "ones", "empty", "full", "eye", "arange", "linspace", "identity")},
-    **{getattr(np, f"{name}_like"): _creation(f"{name}_like") for name in ("zeros", "ones", "empty", "full")},
+    np.arange: arange_,
+    **{getattr(np, name): _creation(name) for name in _CREATIONS},
     **{dtype.numpy.type: _scalar(dtype.numpy.type) for dtype in dt.DTYPES.values() if dtype.numpy.isbuiltin == 1},
 }
 
@@ -496,31 +545,47 @@ _MUTATORS = frozenset(
 
 def made(thing: Any) -> Any:
     """A Python object that the program has made: it may change it, in the scope and branch it made it in."""
-    scope = scope_now()
-    scope.root.objects[id(thing)] = thing, scope, scope.depth
+    scope = current()
+    if scope is not None:
+        scope.root.objects[id(thing)] = thing, scope, scope.depth
     return thing
 
 
 def _expect_own(thing: Any, what: str) -> None:
-    """Raise unless the object may change here: it would have to change each time this runs."""
-    scope = scope_now()
+    """Raise where the object would have to change at each turn, or in one branch alone.
+
+    One that was there before the call changes while the function is traced, as what Python does outside arrays does.
+    """
+    scope = current()
+    if scope is None:
+        return
     known = scope.root.objects.get(id(thing))
-    if known is None or known[0] is not thing:
-        loop_around = _loop_around(scope)
-        if loop_around is not None and known is not None:
-            raise Unroll(loop_around, what)
-        raise Untraceable(f"{what} that was there before the call")
-    _, owner, depth = known
-    if owner is not scope:
-        raise Unroll(_loop_around(scope) or scope, what)
-    if depth != scope.depth:
+    _, owner, depth = known if known is not None and known[0] is thing else (thing, scope.root, 0)
+    inner: Scope | None = scope
+    while inner is not None and inner is not owner:
+        if inner.is_loop:
+            raise Unroll(inner, what)
+        inner = inner.parent
+    if owner is scope and depth != scope.depth:
         raise CannotMerge(f"{what} happens in one branch")
 
 
-def _loop_around(scope: Scope) -> Scope | None:
-    while not scope.is_loop and scope.parent is not None:
-        scope = scope.parent
-    return scope if scope.is_loop else None
+def delitem(thing: Any, key: Any) -> None:
+    """``del thing[key]``."""
+    _expect_own(thing, f"an item of a {type(thing).__name__} is deleted")
+    del thing[key]
+
+
+def checks() -> int:
+    """How many effects there are, before a ``try``."""
+    scope = current()
+    return len(scope.effects) if scope is not None else 0
+
+
+def no_checks_since(before: int) -> None:
+    """At the end of a ``try``: nothing in it may raise at run time, where no handler is left to catch it."""
+    if checks() != before:
+        raise Untraceable("try/except around what may raise at run time")
 
 
 def slice_(start: Any, stop: Any, step: Any) -> slice:
@@ -530,9 +595,14 @@ def slice_(start: Any, stop: Any, step: Any) -> slice:
 
 def getitem(thing: Any, key: Any) -> Any:
     """``thing[key]``."""
-    if isinstance(thing, np.ndarray) and (_holds_value(key) or id(thing) in scope_now().root.written_arrays):
+    if isinstance(thing, np.ndarray) and (_holds_value(key) or id(thing) in _written_arrays()):
         return as_value(thing)[key]
     return thing[key]
+
+
+def _written_arrays() -> set[int]:
+    scope = current()
+    return scope.root.written_arrays if scope is not None else set()
 
 
 def _holds_value(key: Any) -> bool:
@@ -543,8 +613,8 @@ def _holds_value(key: Any) -> bool:
 
 def setitem(thing: Any, key: Any, value: Any) -> None:
     """``thing[key] = value``."""
-    if isinstance(thing, np.ndarray):
-        scope_now().root.written_arrays.add(id(thing))
+    if isinstance(thing, np.ndarray) and current() is not None:
+        _written_arrays().add(id(thing))
         thing = as_value(thing)
     elif isinstance(thing, (list, dict)):
         _expect_own(thing, f"an item of a {type(thing).__name__} is set")
@@ -583,8 +653,8 @@ _BINARY: dict[str, Callable[[Any, Any], Any]] = {
 
 def augmented(name: str, thing: Any, value: Any) -> Any:
     """What ``thing += value`` binds."""
-    if isinstance(thing, np.ndarray):
-        scope_now().root.written_arrays.add(id(thing))
+    if isinstance(thing, np.ndarray) and current() is not None:
+        _written_arrays().add(id(thing))
         thing = as_value(thing)
     elif isinstance(thing, (list, dict, set)):
         _expect_own(thing, f"a {type(thing).__name__} is changed in place")

@@ -158,6 +158,7 @@ class _Names(ast.NodeVisitor):
         self.parameters = set(_parameters(definition.args))
         self.stored: set[str] = set()
         self.outer: set[str] = set()
+        self.globals: set[str] = set()
         self._root = definition
         for node in definition.body if isinstance(definition.body, list) else [definition.body]:
             self.visit(node)
@@ -166,10 +167,11 @@ class _Names(ast.NodeVisitor):
         if not isinstance(node.ctx, ast.Load):
             self.stored.add(node.id)
 
-    def visit_Global(self, node: ast.Global | ast.Nonlocal) -> None:
+    def visit_Nonlocal(self, node: ast.Nonlocal) -> None:
         self.outer.update(node.names)
 
-    visit_Nonlocal = visit_Global
+    def visit_Global(self, node: ast.Global) -> None:
+        self.globals.update(node.names)
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
         self.stored.add(node.name)
@@ -212,7 +214,7 @@ class _Names(ast.NodeVisitor):
     @property
     def local(self) -> set[str]:
         """The names that the function binds, variables of the functions around it too."""
-        return self.stored | self.parameters
+        return (self.stored | self.parameters) - self.globals
 
 
 def _stored_in(nodes: Iterable[ast.AST]) -> set[str]:
@@ -399,6 +401,8 @@ class _Rewriter(ast.NodeTransformer):
 
     def _local(self, name: str, body: list[ast.stmt], shared: list[str], *parameters: str) -> ast.stmt:
         """A local function of statements that share the function's variables."""
+        if _stored_in(body) & self.names.globals:
+            self._refuse(body[0], "a global variable is bound in a loop or branch")
         declared: list[ast.stmt] = [ast.Nonlocal(shared)] if shared else []
         arguments = ast.arguments([], [ast.arg(p) for p in parameters], None, [], [], None, [])
         return ast.FunctionDef(name, arguments, [*declared, *body], [], None)
@@ -499,9 +503,15 @@ class _Rewriter(ast.NodeTransformer):
         return _at([ast.Expr(_runtime("raise_", self.visit(node.exc), cause))], node)
 
     def visit_Try(self, node: ast.Try) -> Any:
-        if node.handlers:
-            self._refuse(node, "try/except, whose handler may have to run")
-        return self._plain_blocks(node)
+        if not node.handlers:
+            return self._plain_blocks(node)
+        self.count += 1
+        before = f"_lamina_checks_{self.count}"
+        node = self._plain_blocks(node)
+        for handler in node.handlers:
+            self._plain_blocks(handler)
+        node.body.append(_place(ast.Expr(_runtime("no_checks_since", _load(before))), node))
+        return [*_at([_assign(before, _runtime("checks"))], node), node]
 
     def visit_With(self, node: ast.With) -> Any:
         node.items = [self.visit(item) for item in node.items]
@@ -516,16 +526,21 @@ class _Rewriter(ast.NodeTransformer):
         return node
 
     def _refuse(self, node: Any, what: str) -> None:
-        raise Unsupported(f"{what} ({self.filename}:{node.lineno})")
-
-    def visit_Global(self, node: ast.Global) -> Any:
-        self._refuse(node, "a global statement, whose variable other code sees")
+        raise Unsupported(f"{what} ({self.filename}:{getattr(node, 'lineno', 0)})")
 
     def visit_Match(self, node: ast.AST) -> Any:
         self._refuse(node, "a match statement")
 
     def visit_Delete(self, node: ast.Delete) -> Any:
-        self._refuse(node, "a del statement")
+        new: list[ast.stmt] = []
+        for target in node.targets:
+            if isinstance(target, ast.Name):
+                new.append(_assign(target.id, _runtime("unbound", ast.Constant(target.id))))
+            elif isinstance(target, ast.Subscript):
+                new.append(ast.Expr(_runtime("delitem", self.visit(target.value), self._key(target.slice))))
+            else:
+                self._refuse(node, "del of an attribute")
+        return _at(new, node)
 
     def visit_AsyncFunctionDef(self, node: ast.AST) -> Any:
         self._refuse(node, "a coroutine")

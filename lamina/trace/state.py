@@ -90,15 +90,15 @@ def same_alias(a: Value, b: Value) -> bool:
 
 
 @contextmanager
-def apart(scope: Scope) -> Iterator[tuple[list[Expr], dict[Any, Expr]]]:
-    """Effects and writes of the block go to a list and a layer of their own."""
+def apart(scope: Scope, is_branch: bool = False) -> Iterator[tuple[list[Expr], dict[Any, Expr]]]:
+    """Effects and writes of the block go to a list and a layer of their own; `is_branch` for one of Python's own."""
     before, scope.effects = scope.effects, []
     scope.layers.append({})
-    scope.depth += 1
+    scope.depth += is_branch
     try:
         yield scope.effects, scope.layers[-1]
     finally:
-        scope.depth -= 1
+        scope.depth -= is_branch
         scope.layers.pop()
         scope.effects = before
 
