@@ -323,7 +323,7 @@ def _returned(traced: Traced, results: Sequence[np.ndarray], same: Mapping[int, 
         if not isinstance(leaf, Output):
             return leaf
         array = results[leaf.place]
-        if id(array) in same:
+        if id(array) in same and _is_of_kind(same[id(array)], leaf.kind):
             return same[id(array)]
         if as_lamina:
             return from_numpy(array)
@@ -332,3 +332,10 @@ def _returned(traced: Traced, results: Sequence[np.ndarray], same: Mapping[int, 
         return array[()] if leaf.kind is Kind.SCALAR else array.item()
 
     return unflatten(traced.structure, [result(leaf) for leaf in traced.leaves])
+
+
+def _is_of_kind(leaf: Any, kind: Kind) -> bool:
+    """Whether an argument is what NumPy would return: ``x[()]`` is a scalar, ``s[...]`` of a scalar an array."""
+    if isinstance(leaf, np.generic):
+        return kind is Kind.SCALAR
+    return kind is (Kind.NUMBER if type(leaf) in NUMBER_DTYPES else Kind.ARRAY)
