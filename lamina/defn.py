@@ -22,7 +22,7 @@ from lamina.expr import Graph
 from lamina.expr.containers import flatten, paths_of, unflatten
 from lamina.layout import Layout
 from lamina.trace.build import NUMBER_DTYPES
-from lamina.trace.guards import Guard, guards_of
+from lamina.trace.guards import Drawn, Guard, guards_of
 from lamina.trace.scope import current, escaped, user_source
 from lamina.trace.staging import Argument, Output, Spec, Traced, stage, with_structure
 from lamina.trace.value import Kind, Pin, Value
@@ -109,11 +109,17 @@ class Defn:
             while entry is None:
                 pinned = self._pinned.get(signature, ())
                 guards = guards_of(self._function)
+                drawn = Drawn((*leaves, *(leaf for guard in guards for leaf in guard.leaves)))
                 try:
                     traced, positions = _stage(self._function, self._name, structure, leaves, pinned)
                 except Pin as pin:
                     self._pinned[signature] = (*pinned, *_positions(pin, leaves, pinned))
                     continue
+                if used := drawn.since():
+                    raise NotImplementedError(
+                        f"{self._name} draws random numbers from {used[0]!r} while it is traced, so each call would "
+                        "return the same ones; pass them as an argument, or draw them with lamina.runtime_call"
+                    )
                 entry = _Entry(self._compile(traced.graph, self._options), traced, positions, guards)
                 self._entries[self._key(signature, leaves)] = entry
                 self._warn_if_many(signature, arguments)
