@@ -472,7 +472,7 @@ def test_scatter_is_numpys_assignment(combine, rng, long_mode):
             continue
         values = sample(rng, [target, (), target[-1:], (1, 1, *target)][rng.integers(4)], dtype)
         before = x.copy()
-        has_mask = any(isinstance(part, np.ndarray) and part.dtype == bool for part in key)
+        has_mask = any(np.asarray(part).dtype == bool for part in key)
         if values.ndim > len(target) and (combine != "set" or has_mask):
             values = values.reshape(target)  # more axes are for assignments, but not by a mask
         expected = updated(x, key, values, combine)
