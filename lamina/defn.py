@@ -25,7 +25,7 @@ from lamina.layout import Layout
 from lamina.roots import Root, memory_of, overlaps_of, placed, roots_of
 from lamina.trace import python
 from lamina.trace.build import NUMBER_DTYPES
-from lamina.trace.guards import Guard, guards_of
+from lamina.trace.guards import Drawn, Guard, guards_of
 from lamina.trace.mixed import decoded
 from lamina.trace.scope import current, escaped, user_source
 from lamina.trace.staging import Argument, Output, Spec, Traced, stage, with_structure
@@ -164,11 +164,17 @@ class Defn:
             while entry is None:
                 pinned = self._pinned.get(signature, ())
                 guards = guards_of(self._function)
+                drawn = Drawn((*leaves, *(leaf for guard in guards for leaf in guard.leaves)))
                 try:
                     traced, arguments = _stage(self._function, self._name, structure, leaves, pinned)
                 except Pin as pin:
                     self._pinned[signature] = (*pinned, *_positions(pin, leaves, pinned))
                     continue
+                if used := drawn.since():
+                    raise NotImplementedError(
+                        f"{self._name} draws random numbers from {used[0]!r} while it is traced, so each call would "
+                        "return the same ones; pass them as an argument, or draw them with lamina.runtime_call"
+                    )
                 entry = _Entry(self._compile(traced.graph, self._options), traced, arguments, guards, _is_seen(traced.graph))
                 self._entries[self._key(signature, leaves)] = entry
                 self._warn_if_many(signature, given)
@@ -434,6 +440,9 @@ def _returned(
         if leaf.choice is not None:
             which, then, otherwise = leaf.choice
             return result(then if results[which] else otherwise)
+        if leaf.node.op == "parameter" and isinstance(given := params[leaf.node.args[0]], int):
+            if _is_of_kind(leaves[given], leaf.kind):
+                return leaves[given]
         if leaf.memory >= 0:
             array = placed(results[leaf.memory], leaf.layout)
         else:
@@ -452,3 +461,10 @@ def _returned(
         return array[()] if leaf.kind is Kind.SCALAR else array.item()
 
     return unflatten(entry.traced.structure, [result(leaf) for leaf in entry.traced.leaves])
+
+
+def _is_of_kind(leaf: Any, kind: Kind) -> bool:
+    """Whether an argument is what NumPy would return: ``x[()]`` is a scalar, ``s[...]`` of a scalar an array."""
+    if isinstance(leaf, np.generic):
+        return kind is Kind.SCALAR
+    return kind is (Kind.NUMBER if type(leaf) in NUMBER_DTYPES else Kind.ARRAY)

@@ -530,3 +530,17 @@ def test_iteration_and_membership():
         iter(xp.asarray(1))
     with pytest.raises(TypeError):
         hash(x)
+
+
+def test_a_function_of_the_standard_is_traced():
+    """One that knows nothing of lamina: it asks its argument for the namespace."""
+
+    def standardized(x):
+        namespace = x.__array_namespace__()
+        centred = x - namespace.mean(x, axis=0, keepdims=True)
+        return namespace.where(namespace.isnan(x), 0.0, centred / namespace.std(x, axis=0)).mT
+
+    x = xp.reshape(xp.arange(12.0), (4, 3))
+    graph = xp.trace(standardized, x)
+    assert graph.params and {"sqrt", "divide"} <= {node.op for node in xp.tree.post_order(graph.outputs)}
+    assert is_same(xp.defn(standardized)(x), to_numpy(standardized(x)))

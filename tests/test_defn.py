@@ -841,6 +841,25 @@ def test_globals_and_cells_that_change() -> None:
         f(1)
 
 
+@pytest.mark.parametrize("kind", ["generator", "legacy", "global", "argument"])
+def test_random_numbers_are_not_frozen(kind: str) -> None:
+    """What NumPy's generators draw while a function is traced would be the same at each call."""
+    rng = np.random.default_rng(0) if kind != "legacy" else np.random.RandomState(0)
+
+    def program(x, generator=None):
+        source = {"global": np.random, "argument": generator}.get(kind, rng)
+        return x + source.normal(size=3)
+
+    args = (np.ones(3), rng) if kind == "argument" else (np.ones(3),)
+    for _ in range(2):
+        with pytest.raises(NotImplementedError, match=r"program draws random numbers from .*lamina\.runtime_call"):
+            lamina.defn(program)(*args)
+    at_run_time = lamina.defn(lambda x: x + lamina.runtime_call(lambda: rng.normal(size=3), lamina.Spec(float, (3,))))
+    assert not np.array_equal(at_run_time(np.ones(3)), at_run_time(np.ones(3)))
+    fixed = lamina.defn(lambda x: x + np.random.default_rng(5).normal(size=3))  # as plain Python gives
+    np.testing.assert_array_equal(fixed(np.ones(3)), 1 + np.random.default_rng(5).normal(size=3))
+
+
 def test_a_captured_lamina_array() -> None:
     weights = lamina.asarray([1.0, 2.0])
     f = lamina.defn(lambda x: x * weights)

@@ -710,7 +710,7 @@ def test_functions_of_numpy_that_write():
     [
         ("np.sum(x, out=np.empty(()))", "np.sum.*out"),
         ("np.add(x, y, out=np.empty((3, 4)))", "np.add.*out"),
-        ("np.add(1, 2, out=x)", "np.add.*out"),
+        ("np.add(1, 2, out=x)", "np.add.*in-place writes aren't traced"),
         ("np.add(x, y, where=b)", "np.add.*where.*np.where"),
         ("np.add(x, y, signature='dd->d')", "signature"),
         ("np.add.at(x, 0, 1)", r"np\.add\.at"),

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from lamina import dtype as dt
-from lamina.operators import FUNCTIONS
+from lamina.operators import FUNCTIONS, Operators, untraced_write
 from lamina.trace.build import NUMBER_DTYPES, as_value, constant, decayed, emit, reshape, thing_of, to_dtype, with_kind
 from lamina.trace.elementwise import elementwise
 from lamina.trace.reduction import array_of, axes_of, axis_of, reduce
@@ -159,8 +159,11 @@ def apply(ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: dict[str
     if method not in _METHODS or not (name in CALLED or name in MADE) or getattr(np, name, None) is not ufunc:
         raise NotImplementedError(f"np.{name}{'' if method == '__call__' else f'.{method}'} isn't there")
     options = {key: value for key, value in options.items() if key not in ("order", "subok")}
-    if any(each is not None for each in options.pop("out", ())):
-        raise NotImplementedError("the argument out isn't there: lamina's functions return new arrays")
+    for each in options.pop("out", ()):
+        if isinstance(each, Operators):
+            raise untraced_write(each)
+        if each is not None:
+            raise NotImplementedError("the argument out isn't there: lamina's functions return new arrays")
     if options.get("where", True) is True:
         options.pop("where", None)
     elif method != "reduce":

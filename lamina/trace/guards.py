@@ -10,11 +10,12 @@ reference, so what they hold needs no guard, and neither does what a function on
 import dis
 import functools
 import os
+import pickle
 import re
 import sys
 import sysconfig
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from types import CellType, CodeType, FunctionType, MemberDescriptorType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
@@ -184,6 +185,35 @@ def _is_users_code(code: CodeType) -> bool:
 def _is_users_module(name: Any) -> bool:
     file = getattr(sys.modules.get(name), "__file__", None)
     return not file.startswith(_LIBRARIES) if file else name == "__main__"
+
+
+# Random numbers
+
+
+class Drawn:
+    """Which generators of random numbers, among these things and NumPy's own, are used after this is made.
+
+    What is drawn while a function is traced would be the same at each call.
+    """
+
+    def __init__(self, things: Iterable[Any]) -> None:
+        module = sys.modules.get("numpy.random.mtrand")  # loaded by whoever draws
+        generators = [module._rand] if module is not None else []
+        generators += [thing for thing in things if hasattr(type(thing), "bit_generator") or _is_legacy(thing)]
+        self._before = [(generator, _state_of(generator)) for generator in generators]
+
+    def since(self) -> list[Any]:
+        """The generators whose state has changed."""
+        return [generator for generator, before in self._before if _state_of(generator) != before]
+
+
+def _is_legacy(thing: Any) -> bool:
+    return type(thing).__name__ == "RandomState" and hasattr(thing, "get_state")
+
+
+def _state_of(generator: Any) -> str:
+    state = generator.get_state(legacy=False) if _is_legacy(generator) else generator.bit_generator.state
+    return pickle.dumps(state).hex()
 
 
 # Names in code

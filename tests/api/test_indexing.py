@@ -472,8 +472,9 @@ def test_scatter_is_numpys_assignment(combine, rng, long_mode):
             continue
         values = sample(rng, [target, (), target[-1:], (1, 1, *target)][rng.integers(4)], dtype)
         before = x.copy()
-        if values.ndim > len(target) and combine != "set":
-            values = values.reshape(target)  # ufunc.at takes no more axes, an assignment does
+        has_mask = any(np.asarray(part).dtype == bool for part in key)
+        if values.ndim > len(target) and (combine != "set" or has_mask or not target):
+            values = values.reshape(target)  # more axes are for assignments, but not by a mask or to one element
         expected = updated(x, key, values, combine)
         is_same(lamina.scatter(x, key, values, combine=combine), expected)
         is_same(lamina.defn(lambda x, v, key=key: lamina.scatter(x, key, v, combine=combine))(x, values), expected)
