@@ -35,6 +35,14 @@ from lamina.trace.value import Kind, Pin, Unroll, Value
 _MANY_VALUES = 10  # retraces for one pinned number before a warning
 
 
+class _CompileError(Exception):
+    """What a compiler raised: its own error, not the program's."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(error)
+        self.error = error
+
+
 class _Entry(NamedTuple):
     """One compiled trace: what to call, what its params are made of, and what it returns."""
 
@@ -95,16 +103,18 @@ class Defn:
                 return self._untraced(reason, signature, args, kwargs)
             except TraceError:
                 raise
+            except _CompileError as failed:
+                raise failed.error from None
             except Exception as error:  # noqa: BLE001  the program's own, or NumPy's
-                return self._replayed(error, args, kwargs)
+                return self._replayed(error, args, kwargs, self._strict)
         params = [
             np.asarray(leaves[param]) if isinstance(param, int) else memory_of(param, arrays) for param in entry.arguments.params
         ]
         try:
             results = entry.compiled(*params)
         except Exception as error:
-            if not entry.is_seen:
-                return self._replayed(error, args, kwargs)
+            if entry.traced.graph.updates and not entry.is_seen:
+                return self._replayed(error, args, kwargs, strict=True)
             raise
         return _returned(entry, leaves, arrays, params, results)
 
@@ -120,13 +130,13 @@ class Defn:
         )
         return self._function(*args, **kwargs)
 
-    def _replayed(self, error: Exception, args: Any, kwargs: Any) -> Any:
+    def _replayed(self, error: Exception, args: Any, kwargs: Any, strict: bool) -> Any:
         """Raise an error where the undecorated function raises it: what it has written by then stays written."""
         try:
             result = self._function(*args, **kwargs)
         except Exception as own:
-            raise (error if type(own) is type(error) else own) from None
-        if self._strict:
+            raise (error if type(own).__name__ == type(error).__name__ else own) from None
+        if strict:
             raise error
         warnings.warn(f"{self._name} can't be traced, but runs: {error}", LaminaWarning, stacklevel=3)
         return result
@@ -175,7 +185,11 @@ class Defn:
                         f"{self._name} draws random numbers from {used[0]!r} while it is traced, so each call would "
                         "return the same ones; pass them as an argument, or draw them with lamina.runtime_call"
                     )
-                entry = _Entry(self._compile(traced.graph, self._options), traced, arguments, guards, _is_seen(traced.graph))
+                try:
+                    compiled = self._compile(traced.graph, self._options)
+                except Exception as error:
+                    raise _CompileError(error) from error
+                entry = _Entry(compiled, traced, arguments, guards, _is_seen(traced.graph))
                 self._entries[self._key(signature, leaves)] = entry
                 self._warn_if_many(signature, given)
             return entry

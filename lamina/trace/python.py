@@ -255,14 +255,14 @@ def call(called: Any, /, *args: Any, **kwargs: Any) -> Any:
             return converted(called.__func__)(called.__self__, *args, **kwargs)
     elif isinstance(called, functools.partial):
         return call(called.func, *called.args, *args, **{**called.keywords, **kwargs})
+    elif type(getattr(called, "__self__", None)).__module__.startswith("numpy.random"):
+        raise Untraceable("a random number is drawn, which must be drawn anew at each call")
     elif isinstance(called, BuiltinMethodType):
         owner = called.__self__
         if isinstance(owner, (list, dict, set)) and called.__name__ in _MUTATORS:
             _expect_own(owner, f"{called.__name__}() of a {type(owner).__name__}")
         elif isinstance(owner, np.ndarray):
             return call(getattr(as_value(owner), called.__name__), *args, **kwargs)
-        elif type(owner).__module__.startswith("numpy.random"):
-            raise Untraceable("a random number is drawn, which must be drawn anew at each call")
     substitute = _substitute(called)
     if substitute is not None:
         return substitute(*args, **kwargs)

@@ -155,7 +155,8 @@ class _Names(ast.NodeVisitor):
     """The names that a function binds, reads, and declares to be another scope's; functions inside it are their own."""
 
     def __init__(self, definition: Any) -> None:
-        self.parameters = set(_parameters(definition.args))
+        self.ordered = _parameters(definition.args)
+        self.parameters = set(self.ordered)
         self.stored: set[str] = set()
         self.outer: set[str] = set()
         self.globals: set[str] = set()
@@ -637,7 +638,9 @@ class _Rewriter(ast.NodeTransformer):
         return _place(_runtime("getitem", self.visit(node.value), self._key(node.slice)), node)
 
     def visit_Call(self, node: ast.Call) -> Any:
-        if isinstance(node.func, ast.Name) and node.func.id in ("super", "locals", "globals", "vars", "eval", "exec") and not (
+        if isinstance(node.func, ast.Name) and node.func.id == "super" and not node.args and self.names.ordered:
+            return _place(ast.Call(_load("super"), [_load("__class__"), _load(self.names.ordered[0])], []), node)
+        if isinstance(node.func, ast.Name) and node.func.id in ("locals", "globals", "vars", "eval", "exec") and not (
             node.func.id == "vars" and node.args
         ):
             self._refuse(node, f"a call of {node.func.id}()")
