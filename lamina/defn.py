@@ -9,7 +9,7 @@ import functools
 import inspect
 import threading
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, overload
 
 import numpy as np
@@ -108,7 +108,8 @@ class Defn:
             except Exception as error:  # noqa: BLE001  the program's own, or NumPy's
                 return self._replayed(error, args, kwargs, self._strict)
         params = [
-            np.asarray(leaves[param]) if isinstance(param, int) else memory_of(param, arrays) for param in entry.arguments.params
+            np.asarray(leaves[param]) if isinstance(param, int) else memory_of(param, arrays)
+            for param in entry.arguments.params
         ]
         try:
             results = entry.compiled(*params)
@@ -125,9 +126,7 @@ class Defn:
                 raise reason
             raise TraceError(f"{self._name} can't be traced: {reason}") from reason
         self._plain.add(signature)
-        warnings.warn(
-            f"{self._name} runs as plain Python, not compiled: {reason}", LaminaWarning, stacklevel=3
-        )
+        warnings.warn(f"{self._name} runs as plain Python, not compiled: {reason}", LaminaWarning, stacklevel=3)
         return self._function(*args, **kwargs)
 
     def _replayed(self, error: Exception, args: Any, kwargs: Any, strict: bool) -> Any:
@@ -227,7 +226,9 @@ class _Kept:
 def defn(function: Callable[..., Any], /, *, compiler: str = ..., strict: bool = ..., **options: Any) -> Defn: ...
 @overload
 def defn(*, compiler: str = ..., strict: bool = ..., **options: Any) -> Callable[[Callable[..., Any]], Defn]: ...
-def defn(function: Callable[..., Any] | None = None, /, *, compiler: str = "evaluator", strict: bool = False, **options: Any) -> Any:
+def defn(
+    function: Callable[..., Any] | None = None, /, *, compiler: str = "evaluator", strict: bool = False, **options: Any
+) -> Any:
     """A decorator: compile a NumPy function; it is traced at its first call with each structure of arguments.
 
     Arguments are arrays, NumPy scalars, Python numbers, and containers of them; anything else must be hashable and is
@@ -351,7 +352,11 @@ def _stage(
 
 def _array_argument(leaf: Any, k: int, root: Root, layout: Layout | None) -> Argument:
     shape = Layout.contiguous(leaf.shape).shape  # which refuses more than 32 axes
-    writable = leaf.flags.writeable if isinstance(leaf, np.ndarray) else not leaf.dtype.is_packed and to_numpy(leaf).flags.writeable
+    writable = (
+        leaf.flags.writeable
+        if isinstance(leaf, np.ndarray)
+        else not leaf.dtype.is_packed and to_numpy(leaf).flags.writeable
+    )
     return Argument(dt.from_numpy(leaf.dtype), shape, Kind.ARRAY, k, root.shape, layout, writable)
 
 
@@ -431,7 +436,11 @@ def _as_numpy(leaf: Any) -> np.ndarray:
 
 
 def _returned(
-    entry: _Entry, leaves: Sequence[Any], arrays: Sequence[np.ndarray], memories: Sequence[np.ndarray], results: Sequence[np.ndarray]
+    entry: _Entry,
+    leaves: Sequence[Any],
+    arrays: Sequence[np.ndarray],
+    memories: Sequence[np.ndarray],
+    results: Sequence[np.ndarray],
 ) -> Any:
     """Put written memories back into the arguments, and the results into what the function returned."""
     graph, params = entry.traced.graph, entry.arguments.params

@@ -253,7 +253,11 @@ def _while(node: Expr, plan: _Plan) -> Step:
 
 def _block(node: Expr, plan: _Plan) -> Step:
     _, in_args, default, _ = node.args
-    given, inner, outputs = operands(node), _Scope(plan, value_of(default), effects_of(default)), nodes_of(value_of(default))
+    given, inner, outputs = (
+        operands(node),
+        _Scope(plan, value_of(default), effects_of(default)),
+        nodes_of(value_of(default)),
+    )
     params = [(param, param.args[0]) for param in post_order(default) if param.op == "parameter"]
 
     def step(env: Environment) -> Any:

@@ -72,7 +72,9 @@ def roots_of(arrays: Sequence[np.ndarray]) -> list[Root]:
     roots, grouped = [], set()
     for group in overlaps_of(arrays):
         places, shifts = group[::2], group[1::2]
-        if len({arrays[place].dtype for place in places}) > 1 or any(s % arrays[p].itemsize for p, s in zip(places, shifts)):
+        if len({arrays[place].dtype for place in places}) > 1 or any(
+            s % arrays[p].itemsize for p, s in zip(places, shifts)
+        ):
             raise NotImplementedError("arguments that share memory must have one dtype and be aligned to its elements")
         members = []
         for place, shift in zip(places, shifts, strict=True):

@@ -20,7 +20,9 @@ def check(graph: Graph) -> Graph:
     Traceback (most recent call last):
     lamina.errors.GraphError: sum: the node says float32[3], but its args give float32[]
     """
-    scopes: list[tuple[str, list[Expr] | None, Any]] = [(graph.name, list(graph.params), (graph.effects, graph.outputs, graph.updates))]
+    scopes: list[tuple[str, list[Expr] | None, Any]] = [
+        (graph.name, list(graph.params), (graph.effects, graph.outputs, graph.updates))
+    ]
     seen: dict[Expr, str] = {}
     funs: set[Expr] = set()
     while scopes:
@@ -29,7 +31,9 @@ def check(graph: Graph) -> Graph:
         if params is not None:
             for position, param in enumerate(params):
                 if param.op != "parameter" or param.args != (position,):
-                    raise GraphError(f"{name}: param {position} must be a parameter of this position, but it is {param}")
+                    raise GraphError(
+                        f"{name}: param {position} must be a parameter of this position, but it is {param}"
+                    )
         for node in post_order(outputs):
             if node.op == "parameter" and own is not None and node not in own:
                 raise GraphError(f"{name}: uses {node}, a parameter of another scope; pass it in as an argument")
@@ -60,7 +64,9 @@ def _check_node(node: Expr) -> None:
     except (TypeError, ValueError, AttributeError) as error:
         raise GraphError(f"{node}{f' ({node.source})' if node.source else ''}: {error}") from error
     if expected != (node.dtype, node.shape):
-        raise GraphError(f"{node.op}: the node says {describe(node.dtype, node.shape)}, but its args give {describe(*expected)}")
+        raise GraphError(
+            f"{node.op}: the node says {describe(node.dtype, node.shape)}, but its args give {describe(*expected)}"
+        )
 
 
 def _is_position(position: Any, node: Expr) -> bool:
@@ -91,7 +97,9 @@ def _expect_block_params(node: Expr) -> None:
             continue
         position = param.args[0]
         if position >= len(given) or (given[position].dtype, given[position].shape) != (param.dtype, param.shape):
-            raise GraphError(f"block: the default's {param} at position {position} is no in_arg; those are {list(given)}")
+            raise GraphError(
+                f"block: the default's {param} at position {position} is no in_arg; those are {list(given)}"
+            )
 
 
 def _inner_scopes(name: str, node: Expr) -> list[tuple[str, list[Expr] | None, Any]]:

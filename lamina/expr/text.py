@@ -46,7 +46,9 @@ class _Printer:
             shown = self.arguments(node)
             self.names[node] = f"%{len(self.names)}"
             opens = ":" if inner_nodes(node) or node.op == "fun" else ""
-            self.lines.append(f"{indent}{self.names[node]}: {describe(node.dtype, node.shape)} = {node.op}({shown}){opens}")
+            self.lines.append(
+                f"{indent}{self.names[node]}: {describe(node.dtype, node.shape)} = {node.op}({shown}){opens}"
+            )
             for title, body in _bodies(node):
                 if isinstance(title, str):
                     self.lines.append(f"{indent}{INDENT}{title}:")

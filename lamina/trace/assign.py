@@ -94,4 +94,8 @@ _ORDER = {"bool": 0, "unsigned": 1, "signed": 2, "float": 3, "complex": 4}
 
 
 def _same_kind(value: Value, target: Value) -> bool:
-    return value.kind is Kind.NUMBER or _ORDER[value.dtype.kind] <= _ORDER[target.dtype.kind] or dt.can_cast(value.dtype, target.dtype)
+    return (
+        value.kind is Kind.NUMBER
+        or _ORDER[value.dtype.kind] <= _ORDER[target.dtype.kind]
+        or dt.can_cast(value.dtype, target.dtype)
+    )

@@ -43,7 +43,9 @@ class _Side(NamedTuple):
     has_raised: bool
 
 
-def branch(test: Value, then: Callable[[], Any], orelse: Callable[[], Any], get: Get, put: Put, names: Sequence[str]) -> None:
+def branch(
+    test: Value, then: Callable[[], Any], orelse: Callable[[], Any], get: Get, put: Put, names: Sequence[str]
+) -> None:
     """Trace both branches of a traced predicate and bind what they leave."""
     scope, predicate, start = scope_now(), predicate_of(test, "the condition"), get()
     first = next_serial()
@@ -79,7 +81,7 @@ def _run(scope: Scope, body: Callable[[], Any], get: Get) -> _Side:
             body()
         except (TraceError, NotImplementedError, CannotMerge):
             raise
-        except Exception as error:  # noqa: BLE001  what this branch raises is raised when it is taken
+        except Exception as error:
             raised = error
             if any(type(arg) is Value for arg in error.args):
                 raise Untraceable("an exception whose message holds a traced value") from error
@@ -149,7 +151,9 @@ class _Merge:
             raise CannotMerge(f"{_shown(name)} is {_what(a)} in one and {_what(b)} in the other")
         assert a.cell is not None and b.cell is not None
         key = a.cell, b.cell
-        both_new = self._is_new(a.cell) and self._is_new(b.cell) and a.layout == b.layout and not a.shifts and not b.shifts
+        both_new = (
+            self._is_new(a.cell) and self._is_new(b.cell) and a.layout == b.layout and not a.shifts and not b.shifts
+        )
         if not both_new or (key not in self.cells and any(key[0] is x or key[1] is y for x, y in self.cells)):
             cell = Choice(self.scope, self.predicate, a, b)
             return Value.alias(cell, None)

@@ -15,7 +15,6 @@ from lamina import dtype as dt
 from lamina.array import Array, asarray
 from lamina.dtype import DType
 from lamina.expr import OPS, Expr
-from lamina.expr.ops.row import Family
 from lamina.layout import move
 from lamina.trace.scope import Cell, Scope, current, escaped, user_source
 from lamina.trace.value import Kind, Value
@@ -111,7 +110,9 @@ def as_value(thing: Any, what: str = "an argument") -> Value:
     try:
         return captured(asarray(thing))
     except (TypeError, ValueError) as error:
-        raise TypeError(f"{what} must be an array or a number, but it is {thing!r} ({kind.__name__}): {error}") from error
+        raise TypeError(
+            f"{what} must be an array or a number, but it is {thing!r} ({kind.__name__}): {error}"
+        ) from error
 
 
 def captured(array: Any) -> Value:
@@ -165,7 +166,9 @@ def to_dtype(value: Value, dtype: DType) -> Value:
         number = expr.args[0]
         if type(number) is int and value.kind is Kind.NUMBER and dtype != dt.bool:
             dt.check_fits(number, dtype)
-        return Value(Expr("constant", (_python_number(number, dtype),), dtype, (), user_source()), scope_now(), value.kind)
+        return Value(
+            Expr("constant", (_python_number(number, dtype),), dtype, (), user_source()), scope_now(), value.kind
+        )
     if value.kind is Kind.NUMBER and value.dtype == dt.int64 and dtype.kind in ("signed", "unsigned"):
         _check_number_fits(value, dtype)
     if value.kind is Kind.NUMBER and value.dtype == dt.int64 and dtype.kind in ("float", "complex"):
@@ -177,7 +180,11 @@ def to_dtype(value: Value, dtype: DType) -> Value:
 
 def _check_number_fits(value: Value, dtype: DType) -> None:
     low, high = max(int(dtype.min), -(2**63)), min(int(dtype.max), 2**63 - 1)
-    inside = emit("logical_and", emit("greater_equal", value, constant(low, dt.int64)), emit("less_equal", value, constant(high, dt.int64)))
+    inside = emit(
+        "logical_and",
+        emit("greater_equal", value, constant(low, dt.int64)),
+        emit("less_equal", value, constant(high, dt.int64)),
+    )
     perform_check(inside, OverflowError, f"Python integer out of bounds for {dtype}")
 
 
@@ -219,7 +226,9 @@ _NUMPYS: dict[Any, DType] = {dt.int4: dt.int8, dt.uint4: dt.uint8, dt.bfloat16: 
 def _loop(op: str, things: Sequence[Any]) -> tuple[DType, ...]:
     """The operands' dtypes in the loop that NumPy's ufunc of an op chooses."""
     ufunc: Any = OPS[op].meaning
-    asked = [thing.numpy if isinstance(thing, DType) else np.dtype(bool) if thing is bool else thing for thing in things]
+    asked = [
+        thing.numpy if isinstance(thing, DType) else np.dtype(bool) if thing is bool else thing for thing in things
+    ]
     try:
         loop = ufunc.resolve_dtypes((*asked, *[None] * ufunc.nout))
     except TypeError as error:
@@ -229,7 +238,9 @@ def _loop(op: str, things: Sequence[Any]) -> tuple[DType, ...]:
 
 def _as_float(dtype: DType) -> DType:
     """The float that functions of floats make of a dtype: int8 and bool become float16, int16 float32, others float64."""
-    return dtype if dtype.kind in ("float", "complex") else dt.from_numpy(np.sqrt.resolve_dtypes((dtype.numpy, None))[0])
+    return (
+        dtype if dtype.kind in ("float", "complex") else dt.from_numpy(np.sqrt.resolve_dtypes((dtype.numpy, None))[0])
+    )
 
 
 def _thing_name(thing: Any) -> str:

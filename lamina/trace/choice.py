@@ -38,7 +38,6 @@ class Choice(Cell):
         for side, (x, y) in zip(self.sides, ((value, self.sides[0]), (self.sides[1], value)), strict=True):
             store(side, emit("where", chosen, x, y))
 
-
     def moved(self, movement: Any) -> Value:
         """The choice between the moved arrays, each a view or a copy as its own layout has it."""
         then, otherwise = (apply_move(side, movement) for side in self.sides)

@@ -83,7 +83,9 @@ class boundary:
     def __enter__(self) -> None:
         self.before, _state.inside = _state.inside, True
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         _state.inside = self.before
         if isinstance(error, Exception) and not self.before and not getattr(error, "_lamina_named", False):
             _add_context(error, self.name)
@@ -97,7 +99,9 @@ class user_code:
     def __enter__(self) -> None:
         self.before, _state.inside = _state.inside, False
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         _state.inside = self.before
         if isinstance(error, Exception):
             error._lamina_named = True  # type: ignore[attr-defined]
@@ -112,5 +116,3 @@ def _add_context(error: Exception, name: str) -> None:
     where = f" ({source.file}:{source.line})" if source and f"{source.file}:{source.line}" not in message else ""
     namespace = "" if name.startswith("np.") else "lamina."  # the user called NumPy
     error.args = (f"{namespace}{named}{where}",)
-
-

@@ -17,9 +17,9 @@ from lamina.errors import LaminaWarning, TraceError
 from lamina.expr import Expr, with_effects
 from lamina.trace.branch import branch
 from lamina.trace.build import as_value, constant, emit, node_of, scope_now, to_dtype
+from lamina.trace.choice import Choice
 from lamina.trace.control import predicate_of
 from lamina.trace.mixed import code_of
-from lamina.trace.choice import Choice
 from lamina.trace.scope import Cell, Scope, user_source
 from lamina.trace.state import CannotMerge, Get, Poison, Put, Unbound, Untraceable, is_array, is_number, same_alias
 from lamina.trace.value import Kind, Unroll, Value
@@ -52,7 +52,9 @@ class _Carried(NamedTuple):
 class _Again(Exception):
     """The body must be traced again: with these carried, those dead at the start of a turn, and this period."""
 
-    def __init__(self, carried: dict[int, _Carried] | None = None, dead: set[int] | None = None, period: int = 1) -> None:
+    def __init__(
+        self, carried: dict[int, _Carried] | None = None, dead: set[int] | None = None, period: int = 1
+    ) -> None:
         super().__init__()
         self.carried, self.dead, self.period = carried or {}, dead or set(), period
 
@@ -150,7 +152,9 @@ def while_loop(
             except _Peel:
                 if not is_known:
                     if has_run >= _PEELS:
-                        raise Untraceable("this while loop can't be staged: its variables change in every turn") from None
+                        raise Untraceable(
+                            "this while loop can't be staged: its variables change in every turn"
+                        ) from None
                     _first_apart(go_on, test, body, get, put, names, live, has_run)
                     return
             except _Fails as error:
@@ -170,7 +174,14 @@ def while_loop(
 
 
 def _first_apart(
-    go_on: Value, test: Callable[[], Any], body: Callable[[], None], get: Get, put: Put, names: Any, live: Any, has_run: int
+    go_on: Value,
+    test: Callable[[], Any],
+    body: Callable[[], None],
+    get: Get,
+    put: Put,
+    names: Any,
+    live: Any,
+    has_run: int,
 ) -> None:
     """The first turn under the test, then a loop whose variables it has bound."""
 
@@ -336,14 +347,16 @@ def _compared(
             carried[k] = _widened(name, how.carried[k], outputs[k], loop.count is None and not has_run)
             if how.carried[k].kind is Kind.ARRAY:
                 _expect_own(name, k, scope, before, after, end, has_run)
-        elif k in how.dead or after is before or (is_array(before) and is_array(after) and same_alias(before, after)):
-            continue
-        elif type(after) is type(before) and isinstance(after, (str, bytes)) and after == before:
+        elif k in how.dead or after is before or (is_array(before) and is_array(after) and same_alias(before, after)) or (type(after) is type(before) and isinstance(after, (str, bytes)) and after == before):
             continue
         elif name not in loop.live:
             dead.add(k)  # if the next turn reads it after all, it says so
         elif is_array(before) and is_array(after):
-            if (before.dtype, before.shape) != (after.dtype, after.shape) or before.cell in written or _shared(start, k):
+            if (
+                (before.dtype, before.shape) != (after.dtype, after.shape)
+                or before.cell in written
+                or _shared(start, k)
+            ):
                 raise _Peel
             if loop.count is None and not has_run:
                 raise _Peel  # without a turn it stays what it was
@@ -390,7 +403,9 @@ def _as_carried(name: str, carried: _Carried, after: Any) -> Value:
             raise _Fails(f"{name} is an array at the start of a turn and {after!r} at its end")
         return after  # type: ignore[no-any-return]
     if not is_number(after):
-        raise _Peel if is_array(after) else _Fails(f"{name} is a number at the start of a turn and {after!r} at its end")
+        raise (
+            _Peel if is_array(after) else _Fails(f"{name} is a number at the start of a turn and {after!r} at its end")
+        )
     return as_value(after)
 
 

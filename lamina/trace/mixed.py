@@ -54,7 +54,10 @@ def is_mixed(x: Value, y: Value) -> bool:
 
 def expect_indifferent(values: Sequence[Value]) -> None:
     """Raise unless the dtype of an operation is the same whether its mixed operands are scalars or Python numbers."""
-    weak = [Value(node_of(v), scope_now(), Kind.NUMBER) if v.code is not None and v.dtype in _OF_DTYPE else v for v in values]
+    weak = [
+        Value(node_of(v), scope_now(), Kind.NUMBER) if v.code is not None and v.dtype in _OF_DTYPE else v
+        for v in values
+    ]
     if common_dtype(values) != common_dtype(weak):
         raise CannotMerge("a number that may be Python's or NumPy's decides the dtype of what it meets")
 
@@ -86,5 +89,3 @@ def decoded(array: np.ndarray, code: int) -> Any:
         return array[()]
     kind = next(kind for kind, known in _CODES.items() if known == code)
     return kind(array.item())
-
-

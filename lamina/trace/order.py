@@ -16,7 +16,9 @@ def order_of(operands: Sequence[Value], rank: int) -> tuple[int, ...] | None:
     if rank < 2 or all(operand.layout is None for operand in operands):
         return None
     strides = [
-        (0,) * (rank - len(operand.shape)) + operand.whole_layout.strides for operand in operands if operand.cell is not None
+        (0,) * (rank - len(operand.shape)) + operand.whole_layout.strides
+        for operand in operands
+        if operand.cell is not None
     ]
     order = list(range(rank - 1, -1, -1))  # innermost first
     for i in range(1, rank):
@@ -45,4 +47,3 @@ def ordered(value: Value, axes: tuple[int, ...]) -> Value:
     """A new array of C-order memory seen with its axes where they belong: ``axes[i]`` is the result axis of memory axis i."""
     inverse = tuple(axes.index(axis) for axis in range(len(axes)))
     return permute(value, inverse)
-

@@ -82,7 +82,14 @@ def choose(test: Any, then: Callable[[], Any], orelse: Callable[[], Any]) -> Any
     def put(values: tuple[Any, ...]) -> None:
         held[0] = values[0]
 
-    branch(known, lambda: held.__setitem__(0, then()), lambda: held.__setitem__(0, orelse()), lambda: tuple(held), put, ("the value",))
+    branch(
+        known,
+        lambda: held.__setitem__(0, then()),
+        lambda: held.__setitem__(0, orelse()),
+        lambda: tuple(held),
+        put,
+        ("the value",),
+    )
     return held[0]
 
 
@@ -129,7 +136,9 @@ def compare_chain(names: tuple[str, ...], *operands: Callable[[], Any]) -> Any:
 # Control flow
 
 
-def if_(test: Any, then: Callable[[], Any], orelse: Callable[[], Any], get: Get, put: Put, names: tuple[str, ...]) -> None:
+def if_(
+    test: Any, then: Callable[[], Any], orelse: Callable[[], Any], get: Get, put: Put, names: tuple[str, ...]
+) -> None:
     """``if test: then else: orelse``, which share the variables `names`."""
     known = truth(test)
     if type(known) is bool:
@@ -273,8 +282,7 @@ def call(called: Any, /, *args: Any, **kwargs: Any) -> Any:
 
 
 def converted(function: FunctionType) -> Callable[..., Any]:
-    """A user's function rewritten; the function itself where its source can't be had, whose operations are seen all the same.
-    """
+    """A user's function rewritten; the function itself where its source can't be had, whose operations are seen all the same."""
     if function.__code__.co_freevars and rewrite.RUNTIME in function.__code__.co_freevars:
         return function  # one that a rewritten function made
     try:
@@ -344,7 +352,9 @@ def int_(value: Any = 0, *base: Any) -> Any:
     one = _one(value, "scalars")
     if one.dtype.kind == "float":
         perform_check(emit("logical_not", emit("isnan", one)), ValueError, "cannot convert float NaN to integer")
-        perform_check(emit("logical_not", emit("isinf", one)), OverflowError, "cannot convert float infinity to integer")
+        perform_check(
+            emit("logical_not", emit("isinf", one)), OverflowError, "cannot convert float infinity to integer"
+        )
     return _as_number(to_dtype(Value(node_of(one), scope_now(), Kind.SCALAR), dt.int64))
 
 
@@ -404,7 +414,11 @@ def type_(thing: Any, *more: Any) -> Any:
         return type(thing, *more)
     if thing.kind is Kind.ARRAY:
         return np.ndarray
-    return thing.dtype.numpy.type if thing.kind is Kind.SCALAR else next(t for t, d in NUMBER_DTYPES.items() if d == thing.dtype)
+    return (
+        thing.dtype.numpy.type
+        if thing.kind is Kind.SCALAR
+        else next(t for t, d in NUMBER_DTYPES.items() if d == thing.dtype)
+    )
 
 
 def _math(op: str, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -432,8 +446,8 @@ _CREATIONS: dict[str, dict[str, Any]] = {
     "eye": {"N": 0, "M": "n_cols", "k": "k", "dtype": "dtype", "order": None, "like": None, "device": None},
     "identity": {"n": 0, "dtype": "dtype", "like": None},
     "linspace": {
-        **{"start": 0, "stop": 1, "num": "num", "endpoint": "endpoint", "retstep": "retstep"},
-        **{"dtype": "dtype", "axis": "axis", "device": None},
+        "start": 0, "stop": 1, "num": "num", "endpoint": "endpoint", "retstep": "retstep",
+        "dtype": "dtype", "axis": "axis", "device": None,
     },
     "zeros_like": _LIKE,
     "ones_like": _LIKE,
@@ -457,7 +471,9 @@ def _creation(name: str) -> Callable[..., Any]:
             elif to is not None and (to not in ("retstep", "shape", "axis") or value):
                 named[to] = value
         if "retstep" in named or "shape" in named or "axis" in named:
-            raise NotImplementedError(f"np.{name} with {', '.join(sorted(named.keys() & {'retstep', 'shape', 'axis'}))}")
+            raise NotImplementedError(
+                f"np.{name} with {', '.join(sorted(named.keys() & {'retstep', 'shape', 'axis'}))}"
+            )
         if isinstance(positional.get(0), int) and name in ("zeros", "ones", "empty", "full"):
             positional[0] = (positional[0],)
         return FUNCTIONS[name](*(positional[i] for i in sorted(positional)), **named)
@@ -538,8 +554,7 @@ _SUBSTITUTES: dict[Any, Callable[..., Any]] = {
 
 
 _MUTATORS = frozenset(
-    "append extend insert remove pop clear sort reverse update setdefault popitem add discard difference_update "
-    "intersection_update symmetric_difference_update".split()
+    ["append", "extend", "insert", "remove", "pop", "clear", "sort", "reverse", "update", "setdefault", "popitem", "add", "discard", "difference_update", "intersection_update", "symmetric_difference_update"]
 )
 
 
@@ -671,4 +686,3 @@ def augmented_item(name: str, thing: Any, key: Any, value: Any) -> None:
 def augmented_attribute(name: str, thing: Any, attribute: str, value: Any) -> None:
     """``thing.attribute += value``."""
     setattr_(thing, attribute, augmented(name, getattr(thing, attribute), value))
-

@@ -60,7 +60,11 @@ def _compile(code: types.CodeType, function: types.FunctionType) -> types.CodeTy
         raise Unsupported(f"{code.co_name} ({where}) is a generator or a coroutine")
     definition = _definition(code, function, where)
     names = _Names(definition)
-    body = definition.body if isinstance(definition.body, list) else [ast.copy_location(ast.Return(definition.body), definition.body)]
+    body = (
+        definition.body
+        if isinstance(definition.body, list)
+        else [ast.copy_location(ast.Return(definition.body), definition.body)]
+    )
     new_body = _Rewriter(names, code.co_filename).function_body(body)
     arguments = _without_defaults(definition.args)
     inner = ast.FunctionDef("_lamina_function", arguments, new_body, [], None)
@@ -107,7 +111,9 @@ def _definition(code: types.CodeType, function: types.FunctionType, where: str) 
     ast.increment_lineno(tree, first - 1)
     found = [node for node in ast.walk(tree) if _is_definition_of(node, code)]
     if len(found) != 1:
-        raise NoSource(f"{len(found)} functions on the lines of {code.co_name} ({where}); write each on lines of its own")
+        raise NoSource(
+            f"{len(found)} functions on the lines of {code.co_name} ({where}); write each on lines of its own"
+        )
     return found[0]
 
 
@@ -392,7 +398,10 @@ class _Rewriter(ast.NodeTransformer):
         k = self.count
         new_body, new_else = self.block(body), self.block(orelse) if orelse else [ast.Pass()]
         shared = self._shared([*new_body, *new_else])
-        functions = [self._local(f"_lamina_then_{k}", new_body, shared), self._local(f"_lamina_else_{k}", new_else, shared)]
+        functions = [
+            self._local(f"_lamina_then_{k}", new_body, shared),
+            self._local(f"_lamina_else_{k}", new_else, shared),
+        ]
         get, put, names = self._state(k, shared)
         call = _runtime("if_", test, _load(f"_lamina_then_{k}"), _load(f"_lamina_else_{k}"), *names)
         return _at([*functions, get, put, ast.Expr(call)], at)
@@ -411,15 +420,21 @@ class _Rewriter(ast.NodeTransformer):
     def _state(self, k: int, shared: list[str]) -> tuple[ast.stmt, ast.stmt, list[ast.expr]]:
         """Functions that read and bind the shared variables, and the args that hand them on."""
         value = ast.Tuple([_load(name) for name in shared], ast.Load())
-        get = ast.FunctionDef(f"_lamina_get_{k}", ast.arguments([], [], None, [], [], None, []), [ast.Return(value)], [], None)
+        get = ast.FunctionDef(
+            f"_lamina_get_{k}", ast.arguments([], [], None, [], [], None, []), [ast.Return(value)], [], None
+        )
         target = ast.Tuple([ast.Name(name, ast.Store()) for name in shared], ast.Store())
-        put_body: list[ast.stmt] = [ast.Nonlocal(shared), ast.Assign([target], _load("_lamina_values"))] if shared else [ast.Pass()]
+        put_body: list[ast.stmt] = (
+            [ast.Nonlocal(shared), ast.Assign([target], _load("_lamina_values"))] if shared else [ast.Pass()]
+        )
         put = self._local(f"_lamina_put_{k}", put_body, [], "_lamina_values")
         return get, put, [_load(f"_lamina_get_{k}"), _load(f"_lamina_put_{k}"), _strings(shared)]
 
     # Loops
 
-    def _loop(self, node: Any, assign: Callable[[], list[ast.stmt]]) -> tuple[list[ast.stmt], int, list[str], list[str]]:
+    def _loop(
+        self, node: Any, assign: Callable[[], list[ast.stmt]]
+    ) -> tuple[list[ast.stmt], int, list[str], list[str]]:
         """The rewritten body of a loop, its number, its shared names and the flags that end it."""
         self.count += 1
         k = self.count
@@ -466,10 +481,16 @@ class _Rewriter(ast.NodeTransformer):
         new = [_assign(flag, ast.Constant(False)) for flag in ends if flag != self.return_flag]
         go_on = self._goes_on(ends)
         # a test may bind names (:=), so it is a function that shares them
-        returned: ast.expr = test if isinstance(go_on, ast.Constant) else _runtime("and_", ast.Call(go_on, [], []), _lambda(test))
-        new.append(self._local(f"_lamina_test_{k}", [ast.Return(returned)], sorted(_stored_in([ast.Expr(test)]) & self.locals)))
+        returned: ast.expr = (
+            test if isinstance(go_on, ast.Constant) else _runtime("and_", ast.Call(go_on, [], []), _lambda(test))
+        )
+        new.append(
+            self._local(f"_lamina_test_{k}", [ast.Return(returned)], sorted(_stored_in([ast.Expr(test)]) & self.locals))
+        )
         new += [self._local(f"_lamina_body_{k}", body, shared), get, put]
-        call = _runtime("while_", _load(f"_lamina_test_{k}"), _load(f"_lamina_body_{k}"), *names, self._live(inside, shared))
+        call = _runtime(
+            "while_", _load(f"_lamina_test_{k}"), _load(f"_lamina_body_{k}"), *names, self._live(inside, shared)
+        )
         new.append(ast.Expr(call))
         return _at([*new, *self._loop_else(node, ends)], node)
 
@@ -593,7 +614,9 @@ class _Rewriter(ast.NodeTransformer):
             self.count += 1
             parts = [f"_lamina_part_{self.count}_{i}" for i in range(len(target.elts))]
             starred: list[ast.expr] = [
-                ast.Starred(ast.Name(part, ast.Store()), ast.Store()) if isinstance(each, ast.Starred) else ast.Name(part, ast.Store())
+                ast.Starred(ast.Name(part, ast.Store()), ast.Store())
+                if isinstance(each, ast.Starred)
+                else ast.Name(part, ast.Store())
                 for part, each in zip(parts, target.elts, strict=True)
             ]
             new: list[ast.stmt] = [ast.Assign([ast.Tuple(starred, ast.Store())], value)]
@@ -626,7 +649,10 @@ class _Rewriter(ast.NodeTransformer):
     def _key(self, key: ast.expr) -> ast.expr:
         """An index as an expression of its own: slices as calls of ``slice``."""
         if isinstance(key, ast.Slice):
-            bounds = [self.visit(each) if each is not None else ast.Constant(None) for each in (key.lower, key.upper, key.step)]
+            bounds = [
+                self.visit(each) if each is not None else ast.Constant(None)
+                for each in (key.lower, key.upper, key.step)
+            ]
             return _runtime("slice_", *bounds)
         if isinstance(key, ast.Tuple):
             return ast.Tuple([self._key(each) for each in key.elts], ast.Load())
@@ -640,8 +666,10 @@ class _Rewriter(ast.NodeTransformer):
     def visit_Call(self, node: ast.Call) -> Any:
         if isinstance(node.func, ast.Name) and node.func.id == "super" and not node.args and self.names.ordered:
             return _place(ast.Call(_load("super"), [_load("__class__"), _load(self.names.ordered[0])], []), node)
-        if isinstance(node.func, ast.Name) and node.func.id in ("locals", "globals", "vars", "eval", "exec") and not (
-            node.func.id == "vars" and node.args
+        if (
+            isinstance(node.func, ast.Name)
+            and node.func.id in ("locals", "globals", "vars", "eval", "exec")
+            and not (node.func.id == "vars" and node.args)
         ):
             self._refuse(node, f"a call of {node.func.id}()")
         keywords = [ast.keyword(each.arg, self.visit(each.value)) for each in node.keywords]
@@ -661,7 +689,9 @@ class _Rewriter(ast.NodeTransformer):
 
     def visit_IfExp(self, node: ast.IfExp) -> Any:
         self._refuse_walrus(node.body, node.orelse)
-        new = _runtime("choose", self.visit(node.test), _lambda(self.visit(node.body)), _lambda(self.visit(node.orelse)))
+        new = _runtime(
+            "choose", self.visit(node.test), _lambda(self.visit(node.body)), _lambda(self.visit(node.orelse))
+        )
         return _place(new, node)
 
     def visit_BoolOp(self, node: ast.BoolOp) -> Any:
@@ -704,4 +734,3 @@ def _count_loads(nodes: Iterable[ast.AST]) -> dict[str, int]:
             if isinstance(each, ast.Name) and isinstance(each.ctx, ast.Load):
                 counts[each.id] = counts.get(each.id, 0) + 1
     return counts
-

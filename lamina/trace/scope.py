@@ -51,7 +51,6 @@ class Cell:
         self.writable = writable
         self.array = array
 
-
     def read(self, scope: "Scope") -> Expr:
         """The node of what it holds, in a scope; for kinds of cells that have no version of their own."""
         return scope.read(self)
@@ -116,7 +115,9 @@ class Scope:
         self.is_open = True
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         _state.scope, self._before = self._before, None
         self.is_open = False
 

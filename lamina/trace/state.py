@@ -10,7 +10,7 @@ from lamina.errors import TraceError
 from lamina.expr import Expr
 from lamina.trace.build import NUMBER_DTYPES
 from lamina.trace.scope import Scope, user_source
-from lamina.trace.value import Kind, Value
+from lamina.trace.value import Value
 
 Get = Callable[[], tuple[Any, ...]]
 Put = Callable[[tuple[Any, ...]], None]
@@ -60,12 +60,7 @@ class Poison(Unbound):
         raise Untraceable(f"{self._lamina_name} may be unbound here, or is what an earlier turn of a loop left")
 
 
-for _name in (
-    "__add__ __radd__ __sub__ __rsub__ __mul__ __rmul__ __truediv__ __rtruediv__ __floordiv__ __rfloordiv__ __mod__ __rmod__ "
-    "__pow__ __rpow__ __matmul__ __rmatmul__ __and__ __or__ __xor__ __lt__ __le__ __gt__ __ge__ __eq__ __ne__ __neg__ __pos__ "
-    "__abs__ __invert__ __getitem__ __setitem__ __call__ __iter__ __len__ __bool__ __index__ __int__ __float__ __iadd__ "
-    "__contains__ __hash__ __format__ __str__"
-).split():
+for _name in ["__add__", "__radd__", "__sub__", "__rsub__", "__mul__", "__rmul__", "__truediv__", "__rtruediv__", "__floordiv__", "__rfloordiv__", "__mod__", "__rmod__", "__pow__", "__rpow__", "__matmul__", "__rmatmul__", "__and__", "__or__", "__xor__", "__lt__", "__le__", "__gt__", "__ge__", "__eq__", "__ne__", "__neg__", "__pos__", "__abs__", "__invert__", "__getitem__", "__setitem__", "__call__", "__iter__", "__len__", "__bool__", "__index__", "__int__", "__float__", "__iadd__", "__contains__", "__hash__", "__format__", "__str__"]:
     setattr(Unbound, _name, _unbound_error)
 
 
@@ -109,4 +104,3 @@ def demand(value: Value, reason: str) -> bool:
         return bool(value)
     except TraceError as error:
         raise Untraceable(reason) from error
-

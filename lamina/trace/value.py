@@ -18,7 +18,6 @@ from lamina.layout import Layout
 from lamina.operators import FUNCTIONS, KEYS, Operators
 from lamina.trace.scope import Cell, Scope, current, escaped
 
-
 # pairs of a traced integer and the stride by which it moves a layout
 Shifts = tuple[tuple["Value", int], ...]
 

@@ -9,7 +9,9 @@ from lamina.expr.ops.row import ALL, Family, Op, Shape, same_dtype
 
 def _matmul_shape(x: Any, y: Any) -> Shape:
     if len(x.shape) < 2 or len(x.shape) != len(y.shape) or x.shape[:-2] != y.shape[:-2] or x.shape[-1] != y.shape[-2]:
-        raise ValueError(f"matmul: shapes {x.shape} and {y.shape} must be (…, n, k) and (…, k, m) with the same leading extents")
+        raise ValueError(
+            f"matmul: shapes {x.shape} and {y.shape} must be (…, n, k) and (…, k, m) with the same leading extents"
+        )
     return (*x.shape[:-1], y.shape[-1])
 
 

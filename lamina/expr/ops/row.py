@@ -83,7 +83,9 @@ def expect_kind(name: str, operand: Any, kinds: Kinds, param: str = "x") -> None
     """Raise `TypeError` unless the operand's dtype is of one of the kinds."""
     if operand.dtype.kind not in kinds:
         expected = ", ".join(kind for kind in ("bool", "signed", "unsigned", "float", "complex") if kind in kinds)
-        raise TypeError(f"{name}: {param} is {describe(operand.dtype, operand.shape)}, but its dtype must be {expected}")
+        raise TypeError(
+            f"{name}: {param} is {describe(operand.dtype, operand.shape)}, but its dtype must be {expected}"
+        )
 
 
 def expect_axis(name: str, axis: int, shape: Shape) -> None:
@@ -99,7 +101,9 @@ def same_shape(name: str) -> Callable[..., Shape]:
         first = operands[0].shape
         for operand in operands[1:]:
             if operand.shape != first:
-                raise ValueError(f"{name}: the operands have shapes {[o.shape for o in operands]}, but must have one shape")
+                raise ValueError(
+                    f"{name}: the operands have shapes {[o.shape for o in operands]}, but must have one shape"
+                )
         return first  # type: ignore[no-any-return]
 
     return shape
@@ -112,7 +116,9 @@ def same_dtype(name: str, kinds: Kinds, result: Callable[[DType], DType] = lambd
         first = operands[0].dtype
         for operand in operands:
             if operand.dtype != first:
-                raise TypeError(f"{name}: the operands have dtypes {[str(o.dtype) for o in operands]}, but must have one dtype")
+                raise TypeError(
+                    f"{name}: the operands have dtypes {[str(o.dtype) for o in operands]}, but must have one dtype"
+                )
         expect_kind(name, operands[0], kinds)
         return result(first)
 
@@ -162,7 +168,9 @@ def reduction(
             raise ValueError(f"{name}: the axes {axes} must be strictly increasing")
         rest = tuple(extent for axis, extent in enumerate(x.shape) if axis not in axes)
         if not empty and 0 in [x.shape[axis] for axis in axes]:
-            raise ValueError(f"{name}: axes {axes} of shape {x.shape} have no element, and {name} has no value for none")
+            raise ValueError(
+                f"{name}: axes {axes} of shape {x.shape} have no element, and {name} has no value for none"
+            )
         return rest
 
     def dtype(x: Any, axes: tuple[int, ...]) -> DType:
