@@ -18,7 +18,7 @@ import numpy as np
 from lamina import dtype as dt
 from lamina.array import Array
 from lamina.operators import FUNCTIONS
-from lamina.trace import loop, mixed, rewrite
+from lamina.trace import assign, loop, mixed, rewrite
 from lamina.trace.branch import branch
 from lamina.trace.build import NUMBER_DTYPES, as_value, constant, emit, node_of, perform_check, scope_now, to_dtype
 from lamina.trace.control import predicate_of
@@ -57,7 +57,8 @@ def truth(thing: Any) -> Any:
         raise ValueError(
             "The truth value of an array with more than one element is ambiguous. Use a.any() or a.all()"
             if thing.shape and 0 not in thing.shape
-            else "The truth value of an empty array is ambiguous. Use `array.size > 0` to check that an array is not empty."
+            else "The truth value of an empty array is ambiguous. "
+            "Use `array.size > 0` to check that an array is not empty."
         )
     value = FUNCTIONS["reshape"](thing, ()) if thing.shape else thing
     node = value.expr
@@ -217,7 +218,7 @@ class Zipped:
         self.sources = sources
 
     def __iter__(self) -> Iterator[Any]:
-        return zip(*self.sources)
+        return zip(*self.sources, strict=False)
 
 
 def _items(iterable: Any) -> loop.Items | None:
@@ -253,7 +254,7 @@ def _progress(start: Any, step: int, i: Any) -> Any:
 
 
 def call(called: Any, /, *args: Any, **kwargs: Any) -> Any:
-    """``called(*args, **kwargs)``: a user's function rewritten, a function of Python or NumPy that must see traced values."""
+    """``called(*args, **kwargs)``, with a user's function rewritten, and one of Python or NumPy by its traced twin."""
     if current() is None:  # a callback, at run time
         return called(*args, **kwargs)
     if isinstance(called, FunctionType):
@@ -282,7 +283,7 @@ def call(called: Any, /, *args: Any, **kwargs: Any) -> Any:
 
 
 def converted(function: FunctionType) -> Callable[..., Any]:
-    """A user's function rewritten; the function itself where its source can't be had, whose operations are seen all the same."""
+    """A user's function rewritten; itself where its source can't be had, since its operations are seen all the same."""
     if function.__code__.co_freevars and rewrite.RUNTIME in function.__code__.co_freevars:
         return function  # one that a rewritten function made
     try:
@@ -333,7 +334,7 @@ def _one(value: Any, what: str) -> Value:
     given = as_value(value)
     if math.prod(given.shape) != 1:
         raise TypeError(f"only length-1 arrays can be converted to Python {what}")
-    return FUNCTIONS["reshape"](given, ()) if given.shape else given  # type: ignore[no-any-return]
+    return FUNCTIONS["reshape"](given, ()) if given.shape else given
 
 
 def _as_number(value: Value) -> Value:
@@ -388,13 +389,12 @@ def print_(*args: Any, **kwargs: Any) -> None:
 
     def show(arrays: Any) -> None:
         shown = iter(_as_kind(array, kind) for array, kind in zip(arrays, held, strict=True))
-        print(*(next(shown) if type(arg) is Value else arg for arg in args), **kwargs)
+        things = (next(shown) if type(arg) is Value else arg for arg in args)
+        print(*things, **kwargs)  # noqa: T201  the user's own, at run time
 
     scope = scope_now()
-    if values:
-        scope.perform(scope.emit("hook", tuple(map(node_of, values)), "print", show))
-    else:
-        scope.perform(scope.emit("hook", (node_of(constant(0, dt.int64)),), "print", lambda _: print(*args, **kwargs)))
+    nodes = tuple(map(node_of, values or [constant(0, dt.int64)]))  # a hook has an operand
+    scope.perform(scope.emit("hook", nodes, "print", show if values else lambda _: show(())))
 
 
 def _as_kind(array: np.ndarray, kind: Kind) -> Any:
@@ -435,7 +435,7 @@ def _math(op: str, function: Callable[..., Any]) -> Callable[..., Any]:
     return compute
 
 
-# NumPy's functions that make arrays, with their parameters by lamina's names; `None` for those that change nothing here.
+# NumPy's functions that make arrays, with their parameters by lamina's names; `None` for one that changes nothing here.
 _SHAPED = {"shape": 0, "dtype": "dtype", "order": None, "like": None, "device": None}
 _LIKE = {"a": 0, "dtype": "dtype", "order": None, "subok": None, "shape": "shape", "device": None}
 _CREATIONS: dict[str, dict[str, Any]] = {
@@ -446,8 +446,14 @@ _CREATIONS: dict[str, dict[str, Any]] = {
     "eye": {"N": 0, "M": "n_cols", "k": "k", "dtype": "dtype", "order": None, "like": None, "device": None},
     "identity": {"n": 0, "dtype": "dtype", "like": None},
     "linspace": {
-        "start": 0, "stop": 1, "num": "num", "endpoint": "endpoint", "retstep": "retstep",
-        "dtype": "dtype", "axis": "axis", "device": None,
+        "start": 0,
+        "stop": 1,
+        "num": "num",
+        "endpoint": "endpoint",
+        "retstep": "retstep",
+        "dtype": "dtype",
+        "axis": "axis",
+        "device": None,
     },
     "zeros_like": _LIKE,
     "ones_like": _LIKE,
@@ -500,7 +506,8 @@ def array_(thing: Any, dtype: Any = None, *, copy: Any = True, order: Any = "K",
 
 def asarray_(thing: Any, dtype: Any = None, order: Any = None, **kwargs: Any) -> Any:
     """``np.asarray``."""
-    if type(thing) is Value and thing.kind is Kind.ARRAY and (dtype is None or dt.from_numpy(dtype) == thing.dtype):
+    is_array = isinstance(thing, np.ndarray) or (type(thing) is Value and thing.kind is Kind.ARRAY)
+    if is_array and (dtype is None or dt.from_numpy(dtype) == dt.from_numpy(thing.dtype)):
         return thing
     return FUNCTIONS["asarray"](thing, dtype=dtype)
 
@@ -553,9 +560,10 @@ _SUBSTITUTES: dict[Any, Callable[..., Any]] = {
 # Stores
 
 
-_MUTATORS = frozenset(
-    ["append", "extend", "insert", "remove", "pop", "clear", "sort", "reverse", "update", "setdefault", "popitem", "add", "discard", "difference_update", "intersection_update", "symmetric_difference_update"]
-)
+_LIST_MUTATORS = "append extend insert remove pop clear sort reverse"
+_DICT_MUTATORS = "update setdefault popitem"
+_SET_MUTATORS = "add discard difference_update intersection_update symmetric_difference_update"
+_MUTATORS = frozenset(f"{_LIST_MUTATORS} {_DICT_MUTATORS} {_SET_MUTATORS}".split())
 
 
 def made(thing: Any) -> Any:
@@ -633,7 +641,10 @@ def setitem(thing: Any, key: Any, value: Any) -> None:
         thing = as_value(thing)
     elif isinstance(thing, (list, dict)):
         _expect_own(thing, f"an item of a {type(thing).__name__} is set")
-    thing[key] = value
+    if type(thing) is Value:
+        assign.setitem(thing, key, value)
+    else:
+        thing[key] = value
 
 
 def setattr_(thing: Any, name: str, value: Any) -> None:
