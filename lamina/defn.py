@@ -27,7 +27,7 @@ from lamina.trace import python
 from lamina.trace.build import NUMBER_DTYPES
 from lamina.trace.guards import Drawn, Guard, guards_of
 from lamina.trace.mixed import decoded
-from lamina.trace.scope import current, escaped, user_source
+from lamina.trace.scope import current, escaped, raised_at, user_source
 from lamina.trace.staging import Argument, Output, Spec, Traced, stage, with_structure
 from lamina.trace.state import CannotMerge, Untraceable
 from lamina.trace.value import Kind, Pin, Unroll, Value
@@ -106,7 +106,7 @@ class Defn:
             except _CompileError as failed:
                 raise failed.error from None
             except Exception as error:  # noqa: BLE001  the program's own, or NumPy's
-                return self._replayed(error, args, kwargs, self._strict)
+                return self._replayed(error, args, kwargs, None if self._strict else signature)
         params = [
             np.asarray(leaves[param]) if isinstance(param, int) else memory_of(param, arrays)
             for param in entry.arguments.params
@@ -115,7 +115,7 @@ class Defn:
             results = entry.compiled(*params)
         except Exception as error:
             if entry.traced.graph.updates and not entry.is_seen:
-                return self._replayed(error, args, kwargs, strict=True)
+                return self._replayed(error, args, kwargs, None)
             raise
         return _returned(entry, leaves, arrays, params, results)
 
@@ -126,18 +126,24 @@ class Defn:
                 raise reason
             raise TraceError(f"{self._name} can't be traced: {reason}") from reason
         self._plain.add(signature)
-        warnings.warn(f"{self._name} runs as plain Python, not compiled: {reason}", LaminaWarning, stacklevel=3)
+        message = f"{self._name} runs as plain Python, not compiled: {_with_line(reason)}"
+        warnings.warn(message, LaminaWarning, stacklevel=3)
         return self._function(*args, **kwargs)
 
-    def _replayed(self, error: Exception, args: Any, kwargs: Any, strict: bool) -> Any:
-        """Raise an error where the undecorated function raises it: what it has written by then stays written."""
+    def _replayed(self, error: Exception, args: Any, kwargs: Any, signature: Any) -> Any:
+        """Raise an error where the undecorated function raises it: what it has written by then stays written.
+
+        Where it raises none, the error is ours: it is raised too, or the function of this signature runs as it is.
+        """
         try:
             result = self._function(*args, **kwargs)
-        except Exception as own:
+        except Exception as own:  # noqa: BLE001  whatever the function raises is what its caller gets
             raise (error if type(own).__name__ == type(error).__name__ else own) from None
-        if strict:
+        if signature is None:
             raise error
-        warnings.warn(f"{self._name} can't be traced, but runs: {error}", LaminaWarning, stacklevel=3)
+        self._plain.add(signature)
+        message = f"{self._name} can't be traced, so it runs as plain Python: {_with_line(error)}"
+        warnings.warn(message, LaminaWarning, stacklevel=3)
         return result
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
@@ -204,6 +210,14 @@ class Defn:
                 LaminaWarning,
                 stacklevel=4,
             )
+
+
+def _with_line(reason: BaseException) -> str:
+    """What an error says, with the user's line that it came by."""
+    source, message = raised_at(reason), str(reason)
+    if source is None or f"{source.file}:{source.line}" in message:
+        return message
+    return f"{message} ({source.file}:{source.line})"
 
 
 class _Kept:
@@ -463,9 +477,9 @@ def _returned(
         if leaf.choice is not None:
             which, then, otherwise = leaf.choice
             return result(then if results[which] else otherwise)
-        if leaf.node.op == "parameter" and isinstance(given := params[leaf.node.args[0]], int):
-            if _is_of_kind(leaves[given], leaf.kind):
-                return leaves[given]
+        given = params[leaf.node.args[0]] if leaf.node.op == "parameter" else None
+        if isinstance(given, int) and _is_of_kind(leaves[given], leaf.kind):
+            return leaves[given]
         if leaf.memory >= 0:
             array = placed(results[leaf.memory], leaf.layout)
         else:

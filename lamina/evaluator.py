@@ -252,7 +252,7 @@ def _while(node: Expr, plan: _Plan) -> Step:
 
 
 def _block(node: Expr, plan: _Plan) -> Step:
-    _, in_args, default, _ = node.args
+    _, _, default, _ = node.args
     given, inner, outputs = (
         operands(node),
         _Scope(plan, value_of(default), effects_of(default)),

@@ -31,8 +31,10 @@ class Root(NamedTuple):
 
 
 def overlaps_of(arrays: Sequence[np.ndarray]) -> tuple[tuple[int, ...], ...]:
-    """Which arrays share memory: for each group of several the places, in order of their lowest addresses, and the bytes
-    from the group's lowest address to each.
+    """Which arrays share memory.
+
+    That is for each group of several: place, shift, place, shift…, in order of their lowest addresses, where the shift
+    is the bytes from the group's lowest address.
     """
     spans = sorted((*_bounds(array), place) for place, array in enumerate(arrays) if array.size)
     groups: list[tuple[int, ...]] = []
@@ -69,11 +71,12 @@ def roots_of(arrays: Sequence[np.ndarray]) -> list[Root]:
     >>> [root.shape for root in roots_of([x, x.T, x[:, 1:].copy()])]
     [(6,), (2, 2)]
     """
-    roots, grouped = [], set()
+    roots: list[Root] = []
+    grouped: set[int] = set()
     for group in overlaps_of(arrays):
         places, shifts = group[::2], group[1::2]
         if len({arrays[place].dtype for place in places}) > 1 or any(
-            s % arrays[p].itemsize for p, s in zip(places, shifts)
+            s % arrays[p].itemsize for p, s in zip(places, shifts, strict=True)
         ):
             raise NotImplementedError("arguments that share memory must have one dtype and be aligned to its elements")
         members = []

@@ -25,6 +25,7 @@ ROOMS = (
     "operators",
     "dlpack",
     "array",
+    "roots",
     "expr",
     "tree",
     "evaluator",

@@ -1,7 +1,7 @@
 """In-place writes: ``x[key] = value``, ``x += value``, and what they reach.
 
-A write makes a new version of the cell behind the array: an ``update`` of the elements that the array's layout names. The
-value is read before, so a write whose value overlaps its target behaves as if the value had been copied first.
+A write makes a new version of the cell behind the array: an ``update`` of the elements that the array's layout names.
+The value is read before, so a write whose value overlaps its target behaves as if the value had been copied first.
 """
 
 from typing import Any
@@ -17,8 +17,8 @@ from lamina.trace.value import Kind, Value
 def write(target: Value, value: Value) -> None:
     """Make a traced array hold the elements of a value, broadcast and cast as NumPy's assignment does.
 
-    Raises `ValueError` for a read-only array, for one in which two indices share an element, and for a value that doesn't
-    broadcast; `OverflowError` for a Python integer that the dtype doesn't hold.
+    Raises `ValueError` for a read-only array, for one in which two indices share an element, and for a value that
+    doesn't broadcast; `OverflowError` for a Python integer that the dtype doesn't hold.
     """
     cell = target.cell
     if cell is None:

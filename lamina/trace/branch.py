@@ -1,8 +1,8 @@
 """``if`` on a traced predicate: both branches are traced, and the variables and memories they leave are merged.
 
-A variable that is a number in both is chosen at run time, as is the memory that one of them writes. A new array is chosen
-by value where each branch made its own. Where the branches leave things that no one value stands for, the predicate's
-outcome must be known: its number arguments are pinned, or the loop that decides it is unrolled.
+A variable that is a number in both is chosen at run time, as is the memory that one of them writes. A new array is
+chosen by value where each branch made its own. Where the branches leave things that no one value stands for, the
+predicate's outcome must be known: its number arguments are pinned, or the loop that decides it is unrolled.
 """
 
 from collections.abc import Callable, Sequence

@@ -1,8 +1,8 @@
 """What every traced function is made of: anything as a value, promotion, broadcasting, and the nodes for them.
 
-NumPy's rules of what an operation's operands become live here, once: NEP 50 promotion through NumPy's own tables, Python
-numbers weak until they meet an array, and Python's arithmetic where there are numbers alone. Above this level nobody
-thinks about dtypes and shapes that differ; below it, in the graph, there are none.
+NumPy's rules of what an operation's operands become live here, once: NEP 50 promotion through NumPy's own tables,
+Python numbers weak until they meet an array, and Python's arithmetic where there are numbers alone. Above this level
+nobody thinks about dtypes and shapes that differ; below it, in the graph, there are none.
 """
 
 import functools
@@ -157,7 +157,7 @@ def common_dtype(values: Sequence[Value]) -> DType:
 def to_dtype(value: Value, dtype: DType) -> Value:
     """The value in another dtype; itself if it has that one.
 
-    A Python integer that the dtype doesn't hold raises `OverflowError`: now if it is known, at run time if it is traced.
+    A Python integer that the dtype doesn't hold raises `OverflowError`: now if it is known, else at run time.
     """
     if value.dtype == dtype:
         return value
@@ -200,10 +200,12 @@ def operand_dtypes(op: str, *things: Any) -> tuple[DType, ...]:
 
     Raises `TypeError` where the op has no loop for them.
 
-    >>> operand_dtypes("add", dt.int8, dt.uint8), operand_dtypes("sqrt", dt.int32), operand_dtypes("add", dt.float32, float)
-    ((lamina.int16, lamina.int16), (lamina.float64,), (lamina.float32, lamina.float32))
-    >>> operand_dtypes("less", dt.int64, dt.uint64), operand_dtypes("add", dt.int4, int), operand_dtypes("sqrt", dt.int4)
-    ((lamina.int64, lamina.uint64), (lamina.int4, lamina.int4), (lamina.float16,))
+    >>> operand_dtypes("add", dt.int8, dt.uint8), operand_dtypes("add", dt.float32, float)
+    ((lamina.int16, lamina.int16), (lamina.float32, lamina.float32))
+    >>> operand_dtypes("less", dt.int64, dt.uint64), operand_dtypes("add", dt.int4, int)
+    ((lamina.int64, lamina.uint64), (lamina.int4, lamina.int4))
+    >>> operand_dtypes("sqrt", dt.int32), operand_dtypes("sqrt", dt.int4)
+    ((lamina.float64,), (lamina.float16,))
     """
     meet = dt.result_type(*things)
     lifted = [_NUMPYS.get(thing, thing) for thing in things]
@@ -237,7 +239,7 @@ def _loop(op: str, things: Sequence[Any]) -> tuple[DType, ...]:
 
 
 def _as_float(dtype: DType) -> DType:
-    """The float that functions of floats make of a dtype: int8 and bool become float16, int16 float32, others float64."""
+    """The float that functions of floats make of a dtype: float16 of int8 and bool, float32 of int16, else float64."""
     return (
         dtype if dtype.kind in ("float", "complex") else dt.from_numpy(np.sqrt.resolve_dtypes((dtype.numpy, None))[0])
     )
@@ -256,7 +258,7 @@ class _Operand:
 
 @functools.lru_cache(maxsize=4096)
 def result_dtype(op: str, dtypes: tuple[DType, ...]) -> DType:
-    """The result's dtype by the row of an elementwise op, for operands of these dtypes; `TypeError` where it has none."""
+    """The result's dtype by an elementwise op's row, for operands of these dtypes; `TypeError` where it has none."""
     return OPS[op].dtype(*map(_Operand, dtypes))
 
 
@@ -274,7 +276,8 @@ def _accepts(op: str, dtype: DType, arity: int) -> bool:
 def apply_move(value: Value, movement: Any) -> Value:
     """The value moved: another view of its memory, and a copy only where no layout expresses the movement."""
     if value.cell is not None and type(value.cell) is not Cell and value.layout is None:
-        return value.cell.moved(movement)
+        chosen: Value = value.cell.moved(movement)
+        return chosen
     moved = emit_node("move", node_of(value), movement)
     if value.cell is None:
         return Value(moved, scope_now())

@@ -119,8 +119,8 @@ def cond(predicate: Any, true_fn: Callable[..., Any], false_fn: Callable[..., An
 def _expect_unwritten(is_written: bool) -> None:
     if is_written:
         raise NotImplementedError(
-            "a function given to an explicit form wrote into an array from outside it; return the new array instead, or "
-            "use Python's own if, for and while in a function under lamina.defn"
+            "a function given to an explicit form wrote into an array from outside it; return the new array instead, "
+            "or use Python's own if, for and while in a function under lamina.defn"
         )
 
 

@@ -1,8 +1,8 @@
 """The boundary of lamina's public functions: one body for traced values and for arrays, and errors with their context.
 
-The body of a public function makes nodes in the current scope. Called while a function is traced, it adds to that trace;
-called outside, it gets a scope of its own, whose nodes are evaluated at once. What it raises gets the name of the public
-function and the user's line here, once, so bodies say the bare fact.
+The body of a public function makes nodes in the current scope. Called while a function is traced, it adds to that
+trace; called outside, it gets a scope of its own, whose nodes are evaluated at once. What it raises gets the name of
+the public function and the user's line here, once, so bodies say the bare fact.
 """
 
 import functools

@@ -1,10 +1,10 @@
 """``for`` and ``while``: staged as one ``while`` node where they can be, one turn after the other where they can't.
 
-The body is traced once, in a scope of its own, and each variable is compared at its start and its end. What is unchanged
-is captured; a number is carried, in the dtype that it takes; a new array is carried by value; a memory that the body
-writes is carried as memory. What doesn't fit is mended and tried again: a variable that starts as something else runs one
-turn before the loop, arrays that exchange their names repeat the body for their period. A loop that needs its index, or
-changes a Python object, is unrolled.
+The body is traced once, in a scope of its own, and each variable is compared at its start and its end. What is
+unchanged is captured; a number is carried, in the dtype that it takes; a new array is carried by value; a memory that
+the body writes is carried as memory. What doesn't fit is mended and tried again: a variable that starts as something
+else runs one turn before the loop, arrays that exchange their names repeat the body for their period. A loop that needs
+its index, or changes a Python object, is unrolled.
 """
 
 import warnings
@@ -193,7 +193,7 @@ def _first_apart(
 
 
 def _staged(loop: _Loop, count: Any, first: int, has_run: bool) -> None:
-    """Stage a loop of this many turns (`None`: as long as its test holds) from turn `first` on, and bind its variables."""
+    """Stage a loop of `count` turns (`None`: as long as its test holds) from turn `first` on; bind its variables."""
     start = loop.get()
     carried = {
         k: _Carried(value.dtype, value.shape, value.kind)
@@ -254,7 +254,7 @@ def _attempt(loop: _Loop, count: Any, first: int, has_run: bool, start: tuple[An
     if index is not None:
         begin.insert(0, node_of(constant(0, dt.int64)))
     written = scope.written()
-    versions = {param: version for param, version in written.values()}
+    versions = dict(written.values())
     captures = scope.params[own:]
     initial = (*begin, *(outer.lift(captured, outer) for captured in scope.captures))
     body = with_effects(scope.effects, (*nodes, *(versions.get(param, param) for param in captures)))
@@ -327,6 +327,14 @@ def _turn_of(index: Value, first: int, period: int, repeat: int) -> Value:
     return turn if shift == 0 else emit("add", turn, constant(shift, dt.int64), kind=Kind.NUMBER)
 
 
+def _is_unchanged(before: Any, after: Any) -> bool:
+    """Whether a turn has left a variable what it was."""
+    if is_array(before) and is_array(after):
+        return before is after or same_alias(before, after)
+    is_text = type(after) is type(before) and isinstance(after, (str, bytes))
+    return after is before or (is_text and bool(after == before))
+
+
 def _compared(
     loop: _Loop, scope: Scope, start: tuple[Any, ...], inner: list[Any], how: _Again, has_run: bool
 ) -> dict[int, Value]:
@@ -347,7 +355,7 @@ def _compared(
             carried[k] = _widened(name, how.carried[k], outputs[k], loop.count is None and not has_run)
             if how.carried[k].kind is Kind.ARRAY:
                 _expect_own(name, k, scope, before, after, end, has_run)
-        elif k in how.dead or after is before or (is_array(before) and is_array(after) and same_alias(before, after)) or (type(after) is type(before) and isinstance(after, (str, bytes)) and after == before):
+        elif k in how.dead or _is_unchanged(before, after):
             continue
         elif name not in loop.live:
             dead.add(k)  # if the next turn reads it after all, it says so

@@ -1,8 +1,8 @@
 """Numbers of which only a run tells whether they are Python's or NumPy's.
 
-``s = 0; for i in …: if x[i] > 0: s += x[i]`` leaves a Python 0 or a NumPy scalar. Such a value is traced as the scalar, with
-a code beside it that says at run time what it is; a result comes back as that. Where it would make another dtype of what
-it meets, the program can't be traced.
+``s = 0; for i in …: if x[i] > 0: s += x[i]`` leaves a Python 0 or a NumPy scalar. Such a value is traced as the scalar,
+with a code beside it that says at run time what it is; a result comes back as that. Where it would make another dtype
+of what it meets, the program can't be traced.
 """
 
 from collections.abc import Sequence
@@ -37,7 +37,7 @@ def with_code(value: Value, code: Value) -> Value:
 
 
 def meeting(x: Value, y: Value) -> DType:
-    """The dtype in which two numbers or scalars are one value; raises `CannotMerge` where a scalar would lose its own."""
+    """The dtype in which two numbers or scalars are one value; `CannotMerge` where a scalar would lose its own."""
     dtype = dt.promote(x.dtype, y.dtype)
     for value in (x, y):
         if value.kind is Kind.SCALAR and value.dtype != dtype:

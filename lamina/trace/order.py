@@ -44,6 +44,6 @@ def order_of(operands: Sequence[Value], rank: int) -> tuple[int, ...] | None:
 
 
 def ordered(value: Value, axes: tuple[int, ...]) -> Value:
-    """A new array of C-order memory seen with its axes where they belong: ``axes[i]`` is the result axis of memory axis i."""
+    """A new array of C-order memory, its axes where they belong: ``axes[i]`` is the result axis of memory axis i."""
     inverse = tuple(axes.index(axis) for axis in range(len(axes)))
     return permute(value, inverse)

@@ -1,10 +1,10 @@
-"""Python's control flow as calls: the source of a user's function, rewritten so that tracing sees its loops and branches.
+"""Python's control flow as calls: the source of a user's function, rewritten so that tracing sees loops and branches.
 
-The protocols of NumPy see operations, not ``if``, ``for`` and ``while``. So the function that is traced, and each of the
-user's functions it calls, is compiled anew from its syntax tree, with control flow, calls, stores and truth tests turned
-into calls of `lamina.trace.python`, which do what Python would, unless something traced is in it. The bodies of
-loops and branches become local functions that share the variables (``nonlocal``); early exits become flags. Line numbers
-stay, so errors point at the user's source; closure cells and globals are the function's own.
+The protocols of NumPy see operations, not ``if``, ``for`` and ``while``. So the function that is traced, and each of
+the user's functions it calls, is compiled anew from its syntax tree, with control flow, calls, stores and truth tests
+turned into calls of `lamina.trace.python`, which do what Python would, unless something traced is in it. The bodies of
+loops and branches become local functions that share the variables (``nonlocal``); early exits become flags. Line
+numbers stay, so errors point at the user's source; closure cells and globals are the function's own.
 
 What is not rewritten, and why, is `Unsupported`.
 """
@@ -92,7 +92,7 @@ def _without_defaults(arguments: ast.arguments) -> ast.arguments:
         plain(arguments.args),
         ast.arg(arguments.vararg.arg) if arguments.vararg else None,
         plain(arguments.kwonlyargs),
-        [none if default is not None else None for default in arguments.kw_defaults],  # type: ignore[misc]
+        [none if default is not None else None for default in arguments.kw_defaults],
         ast.arg(arguments.kwarg.arg) if arguments.kwarg else None,
         [none for _ in arguments.defaults],
     )
@@ -146,7 +146,7 @@ def _is_definition_of(node: ast.AST, code: types.CodeType) -> bool:
 
 def _parameters(arguments: ast.arguments) -> tuple[str, ...]:
     plain = [arg.arg for arg in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
-    return tuple([*plain, *(arg.arg for arg in (arguments.vararg, arguments.kwarg) if arg)])
+    return (*plain, *(arg.arg for arg in (arguments.vararg, arguments.kwarg) if arg))
 
 
 def _argument_count(code: types.CodeType) -> int:
@@ -297,7 +297,7 @@ _LOCATED = (ast.stmt, ast.expr, ast.arg, ast.keyword, ast.excepthandler)
 
 
 def _place(new: Any, old: Any) -> Any:
-    """A new node, with the first line of the old one wherever it has none: a traceback shows one line, not a statement."""
+    """A new node, with the old one's first line wherever it has none: a traceback shows one line, not a statement."""
     for node in ast.walk(new):
         if isinstance(node, _LOCATED) and not hasattr(node, "lineno"):
             node.lineno = node.end_lineno = old.lineno
@@ -396,7 +396,8 @@ class _Rewriter(ast.NodeTransformer):
         """``if test: body else: orelse``, of a test that is rewritten and statements that aren't."""
         self.count += 1
         k = self.count
-        new_body, new_else = self.block(body), self.block(orelse) if orelse else [ast.Pass()]
+        new_body = self.block(body)
+        new_else: list[ast.stmt] = self.block(orelse) if orelse else [ast.Pass()]
         shared = self._shared([*new_body, *new_else])
         functions = [
             self._local(f"_lamina_then_{k}", new_body, shared),

@@ -5,6 +5,7 @@ the thread's `current` one. Inner scopes are closed: a value of an outer scope t
 there, and is remembered as a capture, which whoever makes the node passes in.
 """
 
+import inspect
 import itertools
 import os
 import sys
@@ -24,7 +25,7 @@ class _State(threading.local):
 
 
 _state = _State()
-_PACKAGES = tuple(os.path.dirname(os.path.abspath(module.__file__)) + os.sep for module in (lamina.array, np))
+_PACKAGES = tuple(os.path.dirname(os.path.abspath(inspect.getfile(module))) + os.sep for module in (lamina.array, np))
 
 
 def current() -> "Scope | None":
@@ -142,7 +143,7 @@ class Scope:
         return known.node
 
     def written_tensors(self) -> dict[Expr, Expr]:
-        """A replacement for each captured array that has been written since: a copy of what it held when it was read."""
+        """A replacement for each captured array that was written since: a copy of what it held when it was read."""
         replacements = {}
         for node, array, data in self._all_tensors:
             if np.asarray(array).tobytes() != data:
@@ -160,7 +161,7 @@ class Scope:
         return effect
 
     def lift(self, expr: Expr, owner: "Scope") -> Expr:
-        """The node through which this scope reads a node of `owner`: itself, or a parameter for one of a scope around it.
+        """The node through which this scope reads a node of `owner`: itself, or a param for one of a scope around it.
 
         Raises `EscapedValueError` for a node of any other scope.
         """
@@ -171,7 +172,7 @@ class Scope:
         return self._capture(self.parent.lift(expr, owner), expr)
 
     def _capture(self, outer: Expr, key: Any) -> Expr:
-        """The param for an outer node. Keys tell apart what has one node outside and may have two here: cells are written."""
+        """The param for an outer node. Keys tell apart what is one node outside and may be two here: written cells."""
         if outer.op in ("constant", "tensor") and not isinstance(key, Cell):
             return outer
         known = self._captured.get(key)
@@ -187,7 +188,7 @@ class Scope:
         return cell
 
     def read(self, cell: Cell) -> Expr:
-        """What a cell holds now: its version in this scope, at first a param for what it holds in the scope around it."""
+        """What a cell holds now: its version in this scope, at first a param for what it holds in the one around it."""
         if type(cell) is not Cell:
             return cell.read(self)
         for layer in reversed(self.layers):
@@ -227,8 +228,8 @@ def escaped(expr: Expr, owner: Scope) -> EscapedValueError:
     """The error for a value that is used where it doesn't exist."""
     return EscapedValueError(
         f"a traced value was used outside the scope it was made in, {owner.name}: {describe(expr.dtype, expr.shape)} "
-        f"from {expr.op}{f' at {expr.source}' if expr.source else ''}. It stands for a result that exists only while the "
-        f"compiled function runs; return it from {owner.name}, or show it with lamina.hook"
+        f"from {expr.op}{f' at {expr.source}' if expr.source else ''}. It stands for a result that exists only while "
+        f"the compiled function runs; return it from {owner.name}, or show it with lamina.hook"
     )
 
 
@@ -244,6 +245,17 @@ def user_source() -> Source | None:
             _our_files.add(file)
         frame = frame.f_back
     return None
+
+
+def raised_at(error: BaseException) -> Source | None:
+    """The innermost line that belongs neither to lamina nor to NumPy, of those that an error has come by."""
+    found, step = None, error.__traceback__
+    while step is not None:
+        code = step.tb_frame.f_code
+        if not code.co_filename.startswith(_PACKAGES):
+            found = Source(code.co_filename, step.tb_lineno, code.co_name)
+        step = step.tb_next
+    return found
 
 
 _our_files: set[str] = set()

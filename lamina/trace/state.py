@@ -1,4 +1,4 @@
-"""The variables that a loop or a branch shares with its function: what they are before and after, and how they merge."""
+"""The variables that a loop or a branch shares with its function: what they are before and after; how they merge."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,7 +17,7 @@ Put = Callable[[tuple[Any, ...]], None]
 
 
 class Untraceable(BaseException):
-    """The program can't be traced: the reason and the line. No `Exception`, so the program's own handlers let it through."""
+    """A program that can't be traced: reason and line. No `Exception`, so the program's own handlers let it through."""
 
     def __init__(self, reason: str) -> None:
         source = user_source()
@@ -60,8 +60,13 @@ class Poison(Unbound):
         raise Untraceable(f"{self._lamina_name} may be unbound here, or is what an earlier turn of a loop left")
 
 
-for _name in ["__add__", "__radd__", "__sub__", "__rsub__", "__mul__", "__rmul__", "__truediv__", "__rtruediv__", "__floordiv__", "__rfloordiv__", "__mod__", "__rmod__", "__pow__", "__rpow__", "__matmul__", "__rmatmul__", "__and__", "__or__", "__xor__", "__lt__", "__le__", "__gt__", "__ge__", "__eq__", "__ne__", "__neg__", "__pos__", "__abs__", "__invert__", "__getitem__", "__setitem__", "__call__", "__iter__", "__len__", "__bool__", "__index__", "__int__", "__float__", "__iadd__", "__contains__", "__hash__", "__format__", "__str__"]:
-    setattr(Unbound, _name, _unbound_error)
+_OPERATIONS = (
+    "add radd sub rsub mul rmul truediv rtruediv floordiv rfloordiv mod rmod pow rpow matmul rmatmul and "
+    "or xor lt le gt ge eq ne neg pos abs invert getitem setitem call iter len bool index int float iadd "
+    "contains hash format str"
+)
+for _name in _OPERATIONS.split():
+    setattr(Unbound, f"__{_name}__", _unbound_error)
 
 
 def is_number(thing: Any) -> bool:
@@ -99,7 +104,7 @@ def apart(scope: Scope, is_branch: bool = False) -> Iterator[tuple[list[Expr], d
 
 
 def demand(value: Value, reason: str) -> bool:
-    """The truth of a predicate that must be known: pins its numbers or unrolls its loop, or `Untraceable` with the reason."""
+    """The truth of a predicate that must be known: pins its numbers, unrolls its loop, or is `Untraceable` so."""
     try:
         return bool(value)
     except TraceError as error:

@@ -1,8 +1,8 @@
 """The traced value: what a function sees in place of an array or a number while it is traced.
 
-A `Value` is a node, the scope it was made in, and which of NumPy's three kinds of value it stands for. It answers Python's
-operators and NumPy's methods and protocols through the table of `lamina.operators`, so tracing a function is calling it.
-What would need the elements themselves raises an error that says what to write instead.
+A `Value` is a node, the scope it was made in, and which of NumPy's three kinds of value it stands for. It answers
+Python's operators and NumPy's methods and protocols through the table of `lamina.operators`, so tracing a function is
+calling it. What would need the elements themselves raises an error that says what to write instead.
 """
 
 import functools
@@ -16,7 +16,7 @@ from lamina.expr import Expr, describe
 from lamina.expr.tree import post_order
 from lamina.layout import Layout
 from lamina.operators import FUNCTIONS, KEYS, Operators
-from lamina.trace.scope import Cell, Scope, current, escaped
+from lamina.trace.scope import Cell, Scope, current, escaped, user_source
 
 # pairs of a traced integer and the stride by which it moves a layout
 Shifts = tuple[tuple["Value", int], ...]
@@ -75,7 +75,7 @@ class Pin(BaseException):
 
 
 class Unroll(BaseException):
-    """A staged loop needs what its turns compute, or changes a Python object: it is to be unrolled, from its start on."""
+    """A staged loop needs what its turns compute, or changes a Python object: it is to be unrolled from its start."""
 
     def __init__(self, scope: Scope, reason: str) -> None:
         super().__init__(reason)
@@ -113,7 +113,7 @@ class Value(Operators):
 
     @classmethod
     def alias(cls, cell: Cell, layout: Layout | None, shifts: "Shifts" = (), node: Expr | None = None) -> "Value":
-        """An array that sees a cell's memory through a layout (`None`: all of it); `node` if its elements have one now."""
+        """An array that sees a cell's memory through a layout (`None`: all); `node` if its elements have one now."""
         memory = _scope_now().read(cell)
         value = cls.__new__(cls)
         value.scope, value.kind, value.dtype = cell.home, Kind.ARRAY, memory.dtype
@@ -184,7 +184,7 @@ class Value(Operators):
     def __contains__(self, item: Any) -> bool:
         return bool((self == item).any())
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
     def ravel(self, order: Any = "C") -> Any:
         """The elements in C order (or Fortran's) as one axis: a view of contiguous memory alone, as NumPy's is."""
@@ -196,21 +196,23 @@ class Value(Operators):
     # What needs the elements
 
     def __bool__(self) -> bool:
-        self._demand("bool(…)", "lamina.cond, lamina.while_loop or np.where")
+        return self._demand("bool(…)", "lamina.cond, lamina.while_loop or np.where")
 
     def __int__(self) -> int:
-        self._demand("int(…)", "x.astype(np.int64)")
+        return self._demand("int(…)", "x.astype(np.int64)")
 
     def __float__(self) -> float:
-        self._demand("float(…)", "x.astype(np.float64)")
+        return self._demand("float(…)", "x.astype(np.float64)")
 
     def __complex__(self) -> complex:
-        self._demand("complex(…)", "x.astype(np.complex128)")
+        return self._demand("complex(…)", "x.astype(np.complex128)")
 
     def __index__(self) -> int:
         if self.dtype.kind not in ("signed", "unsigned") or self.shape:
             raise TypeError("only integer scalar arrays can be converted to a scalar index")
-        self._demand("an index, a length or range(…)", "lamina.fori_loop, or an index through x[i] with x traced")
+        return self._demand(
+            "an index, a length or range(…)", "lamina.fori_loop, or an index through x[i] with x traced"
+        )
 
     # What gives a Python number
 
@@ -265,10 +267,13 @@ class Value(Operators):
         loop = next((owner for owner, _ in origins if owner.is_loop), None)
         if loop is not None:
             raise Unroll(loop, wanted)
-        source = f" (made at {self.expr.source})" if self.expr.source else ""
+        made = self.expr.source if self.expr.op != "parameter" else None  # which the caller made
+        source = f" (made at {made})" if made else ""
+        here = user_source()
+        at = "" if here is None or (made and made[:2] == here[:2]) else f" ({here.file}:{here.line})"
         error = ConcretizationError(
             f"{wanted} needs the elements of {self!r}{source}, which are unknown while {self.scope.name} is traced. "
-            f"Use {instead}"
+            f"Use {instead}{at}"
         )
         self.scope.root.demand = error
         raise error

@@ -1,7 +1,7 @@
 """Random small NumPy programs as source text, and whether decorating one changes anything that a user can see.
 
-A program is drawn from a seed: assignments, views, in-place writes through views, loops, branches, exchanges of names, over
-arguments of several dtypes and layouts that may share memory. `differences` runs it undecorated and decorated.
+A program is drawn from a seed: assignments, views, in-place writes through views, loops, branches, exchanges of names,
+over arguments of several dtypes and layouts that may share memory. `differences` runs it undecorated and decorated.
 """
 
 import linecache
@@ -187,7 +187,7 @@ class _Writer:
     def write_for(self, depth: int) -> None:
         index = self.new("i")
         if self.draw.random() < 0.4:
-            bound, known = self.draw.choice([2, 3, 12]), 0
+            bound = self.draw.choice([2, 3, 12])
             text = f"range({bound})"
         elif self.draw.random() < 0.5:
             text, bound = "range(n)", 12
@@ -291,7 +291,9 @@ def outcome(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[A
             return error, arguments
 
 
-def differences(function: Callable[..., Any], decorated: Callable[..., Any], arguments: Callable[[], tuple[Any, ...]]) -> list[str]:
+def differences(
+    function: Callable[..., Any], decorated: Callable[..., Any], arguments: Callable[[], tuple[Any, ...]]
+) -> list[str]:
     """What a user can tell apart between a function and its decorated form on equal arguments; none is right."""
     (ours, our_args), (theirs, their_args) = outcome(function, arguments()), outcome(decorated, arguments())
     if isinstance(ours, Exception) or isinstance(theirs, Exception):
@@ -299,7 +301,11 @@ def differences(function: Callable[..., Any], decorated: Callable[..., Any], arg
         ours = theirs = ()
     else:
         found = _differ("result", ours, theirs)
-    found += [each for i, (a, b) in enumerate(zip(our_args, their_args, strict=True)) for each in _differ(f"argument {i}", a, b)]
+    found += [
+        each
+        for i, (a, b) in enumerate(zip(our_args, their_args, strict=True))
+        for each in _differ(f"argument {i}", a, b)
+    ]
     if not found:
         ours, theirs = _arrays((ours, our_args)), _arrays((theirs, their_args))
         for i in range(len(ours)):

@@ -1,7 +1,7 @@
 """The op table: one row for each primitive operation, by name, with every column a compiler needs.
 
-Rows live in files by family; syntax nodes are on the page of `lamina.expr.node`. A row that lacks a column, or two rows of
-one name, fail at import.
+Rows live in files by family; syntax nodes are on the page of `lamina.expr.node`. A row that lacks a column, or two rows
+of one name, fail at import.
 """
 
 from typing import Any
@@ -33,9 +33,9 @@ def infer(op: str, args: tuple[Any, ...]) -> tuple[Any, Any]:
     if row is None:
         raise ValueError(f"no op is named {op!r}; the ops are {', '.join(sorted((*OPS, *SYNTAX)))}")
     dtype: Any = row.dtype(*args)
-    shape = row.shape(*args)
+    shape: Any = row.shape(*args)
     shapes = shape if isinstance(dtype, tuple) else (shape,)
-    if not all(map(Layout.fits, shapes)):
+    if not all(Layout.fits(each) for each in shapes):
         raise ValueError(f"{op}: the result's shape {shape} is beyond the limits of a layout (32 axes, 2**53 elements)")
     return dtype, shape
 

@@ -1,14 +1,15 @@
 """What a row of the op table says, and the rules that families of rows share.
 
-A row's rules take the args of a node, operands first, and give the dtype and shape of the result; they raise `TypeError`
-for a wrong dtype and `ValueError` for a wrong shape. Nodes are strict: the operands of an elementwise op have one shape and
-one dtype. Promotion and broadcasting are nodes of their own (``cast``, ``move``), put there by whoever builds the graph, so
-no compiler needs to know about either.
+A row's rules take the args of a node, operands first, and give the dtype and shape of the result; they raise
+`TypeError` for a wrong dtype and `ValueError` for a wrong shape. Nodes are strict: the operands of an elementwise op
+have one shape and one dtype. Promotion and broadcasting are nodes of their own (``cast``, ``move``), put there by
+whoever builds the graph, so no compiler needs to know about either.
 """
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from enum import Enum
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -164,7 +165,7 @@ def reduction(
     def shape(x: Any, axes: tuple[int, ...]) -> Shape:
         for axis in axes:
             expect_axis(name, axis, x.shape)
-        if any(a >= b for a, b in zip(axes, axes[1:], strict=False)):
+        if any(a >= b for a, b in pairwise(axes)):
             raise ValueError(f"{name}: the axes {axes} must be strictly increasing")
         rest = tuple(extent for axis, extent in enumerate(x.shape) if axis not in axes)
         if not empty and 0 in [x.shape[axis] for axis in axes]:
