@@ -1,5 +1,6 @@
 """The explicit forms: loops, branches, functions, blocks, effects and notes; eager and traced, against plain Python."""
 
+import functools
 import itertools
 from collections import namedtuple
 from dataclasses import dataclass
@@ -227,10 +228,8 @@ def test_a_chain_of_thousands_of_nested_conds() -> None:
     """Each cond's branch uses the one before: as deep as it is long, and linear."""
 
     def program(x):
-        y = x
-        for _ in range(3_000):
-            y = lamina.cond(y < 1e9, lambda y=y: y + 1.0, lambda: x)
-        return y
+        # a fold, which isn't staged as a loop is
+        return functools.reduce(lambda y, _: lamina.cond(y < 1e9, lambda: y + 1.0, lambda: x), range(3_000), x)
 
     assert lamina.defn(program)(np.float64(0)) == 3_000.0
     traced = lamina.trace(program, np.float64(0))
@@ -499,6 +498,9 @@ def test_a_fun_that_is_called_fifty_times_is_one_node() -> None:
         return np.sin(x) + k * x
 
     def program(x):
+        return functools.reduce(lambda x, _: step(x, 0.5), range(50), x)
+
+    def looped(x):
         for _ in range(50):
             x = step(x, 0.5)
         return x
@@ -509,10 +511,13 @@ def test_a_fun_that_is_called_fifty_times_is_one_node() -> None:
     assert len(traces) == 1
     assert ops(traced).count("fun") == 1 and ops(traced).count("call") == 50
     assert all_ops(traced).count("sin") == 1
+    staged = lamina.trace(looped, x)
+    assert ops(staged).count("while") == 1 and all_ops(staged).count("call") == all_ops(staged).count("fun") == 1
     expected = x
     for _ in range(50):
         expected = np.sin(expected) + 0.5 * expected
     np.testing.assert_array_equal(lamina.defn(program)(x), expected)
+    np.testing.assert_array_equal(lamina.defn(looped)(x), expected)
 
 
 def test_a_fun_is_traced_for_each_structure() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import lamina
-from lamina.errors import ConcretizationError
+from lamina.errors import ConcretizationError, LaminaWarning
 from lamina.evaluator import compile_graph
 from lamina.expr import check
 from lamina.expr.tree import all_nodes
@@ -216,14 +216,9 @@ def pins(function, *args) -> list[str]:
         lambda n, x: np.ones((2, n)) + x[3:],
         lambda n, x: x.reshape(n, -1),
         lambda n, x: [x, x, x, x][n],
-        lambda n, x: x if n > 2 else -x,
-        lambda n, x: x * int(n),
-        lambda n, x: x * float(n),
         lambda n, x: x * complex(n).real,
         lambda n, x: x + len("a" * n),
-        lambda n, x: x if n else -x,
         lambda n, x: x if n in (1, 3) else -x,
-        lambda n, x: x if n * 2 + 1 == 7 else -x,
         lambda n, x: x[: int(n)],
     ],
 )
@@ -235,9 +230,33 @@ def test_a_number_whose_value_is_needed_is_pinned(demand) -> None:
     np.testing.assert_array_equal(lamina.defn(demand)(3, x), expected)
 
 
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda n, x: x if n > 2 else -x,
+        lambda n, x: x if n else -x,
+        lambda n, x: x if n * 2 + 1 == 7 else -x,
+        lambda n, x: x if 1 < n <= 3 and not n == 2 else -x,
+        lambda n, x: x * int(n),
+        lambda n, x: x * float(n),
+        lambda n, x: x[n] + x[: len(x) - 1].sum(),
+        lambda n, x: n if n > 2 else -n,
+        lambda n, x: max(n, 2) * min(x[n], 1.5),
+    ],
+    ids=lambda function: "",
+)
+def test_what_a_number_decides_is_traced(function) -> None:
+    x = np.arange(6.0)
+    assert kinds(lamina.trace(function, 3, x).params) == ["int64[]", "float64[6]"]
+    compiled = lamina.defn(function, strict=True)
+    for n in (3, 2, 0, -1):
+        np.testing.assert_array_equal(compiled(n, x), function(n, x))
+
+
 def test_only_the_numbers_that_decide_are_pinned() -> None:
     assert pins(lambda a, b, c: a * sum(c for _ in range(b)), 1.5, 3, 2.5) == ["float64[]", "float64[]"]
-    assert pins(lambda a, b: a if a > b else b, 1, 2) == []
+    assert pins(lambda a, b: np.ones(a if a > b else b), 1, 2) == []
+    assert pins(lambda a, b: a if a > b else b, 1, 2) == ["int64[]", "int64[]"]
     assert pins(lambda a, b: a * 2 + b, 1, 2) == ["int64[]", "int64[]"]
 
 
@@ -259,38 +278,63 @@ def test_a_pin_is_not_caught_by_the_program() -> None:
     assert lamina.defn(f)(3, 2.0) == 6.0
 
 
-@pytest.mark.parametrize(
-    ("demand", "instead"),
-    [
-        (lambda x: 1 if x.sum() > 0 else 2, "lamina.cond"),
-        (lambda x: float(x.sum()), "astype"),
-        (lambda x: int(x.sum()), "astype"),
-        (lambda x: list(range(x.astype(int).sum())), "fori_loop"),
-        (lambda x: x.tolist(), "the value itself"),
-        (lambda x: x[0].item(), "the value itself"),
-        (lambda x: [1, 2][x.astype(int)[0]], "fori_loop"),
-    ],
-)
+def test_the_truth_and_the_number_of_data_are_traced() -> None:
+    def program(x):
+        k = 1 if x.sum() > 0 else 2
+        return k, float(x[0]), int(x.sum()), bool(x[1]), [float(each) for each in x]
+
+    compiled = lamina.defn(program, strict=True)
+    for x in (np.array([1.5, 0.0, 2.0]), -np.ones(3), np.array([2, 1, 0])):
+        result, expected = compiled(x), program(x)
+        assert result == expected
+        assert [type(each) for each in result] == [type(each) for each in expected]
+
+
+DEMANDS = [
+    (lambda x: list(range(x.astype(int).sum())), "astype"),
+    (lambda x: x.tolist(), "the value itself"),
+    (lambda x: x[0].item(), "the value itself"),
+    (lambda x: [1, 2, 3][x.astype(int)[0]], "fori_loop"),
+    (lambda x: np.zeros(x.astype(int).sum()), "fori_loop"),
+]
+
+
+@pytest.mark.parametrize(("demand", "instead"), DEMANDS, ids=lambda each: "" if callable(each) else each)
 def test_a_demand_on_data_is_an_error_that_says_what_to_write(demand, instead) -> None:
     with pytest.raises(ConcretizationError) as raised:
-        lamina.defn(demand)(np.ones(3))
+        lamina.defn(demand, strict=True)(np.ones(3))
     message = str(raised.value)
     assert "which are unknown while <lambda> is traced" in message and instead in message
     assert "test_staging.py:" in message
 
 
+@pytest.mark.parametrize(("demand", "instead"), DEMANDS, ids=lambda each: "" if callable(each) else each)
+def test_what_demands_data_runs_undecorated_with_one_warning(demand, instead) -> None:
+    compiled = lamina.defn(demand)
+    with pytest.warns(LaminaWarning) as caught:
+        results = [compiled(x) for x in (np.ones(3), np.zeros(3), np.ones(3))]
+    for result, x in zip(results, (np.ones(3), np.zeros(3), np.ones(3)), strict=True):
+        np.testing.assert_array_equal(result, demand(x))
+        assert type(result) is type(demand(x))
+    (warning,) = caught
+    message = str(warning.message)
+    assert warning.filename == __file__ and message.startswith("<lambda> runs as plain Python, not compiled: ")
+    assert "which are unknown while <lambda> is traced" in message and instead in message
+    assert f"test_staging.py:{inspect.getsourcelines(demand)[1]}" in message
+
+
 def test_a_demand_that_numpy_swallows_is_a_note() -> None:
     with pytest.raises(TypeError, match="expected a sequence of integers") as raised:
-        lamina.defn(lambda x: np.zeros(x.astype(int).sum()))(np.ones(3))
+        lamina.trace(lambda x: np.ndarray(x.astype(int).sum()), np.ones(3))
     (note,) = raised.value.__notes__
     assert "which are unknown while <lambda> is traced" in note and "test_staging.py:" in note
 
 
 def test_demands_inside_loops_are_errors_too() -> None:
     with pytest.raises(ConcretizationError, match=r"body <lambda>"):
-        lamina.defn(lambda x: lamina.fori_loop(0, 3, lambda i, c: c + (1 if i > 1 else 0), x))(1.0)
+        lamina.defn(lambda x: lamina.fori_loop(0, 3, lambda i, c: c + [1, 2, 3][i], x), strict=True)(1.0)
     with pytest.raises(ConcretizationError, match="unknown while"):
-        lamina.defn(lambda x: float(lamina.runtime_call(float, lamina.Spec(float), x)))(1.0)
+        lamina.defn(lambda x: np.ones(lamina.runtime_call(int, lamina.Spec(int), x)), strict=True)(1.0)
 
 
 # The text of a trace
