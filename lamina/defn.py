@@ -122,7 +122,7 @@ class Defn:
     def _untraced(self, reason: BaseException, signature: Any, args: Any, kwargs: Any) -> Any:
         """Run a function that can't be traced as it is, with one warning; strict: raise."""
         if self._strict:
-            if isinstance(reason, Exception):
+            if isinstance(reason, (TraceError, NotImplementedError)):
                 raise reason
             raise TraceError(f"{self._name} can't be traced: {reason}") from reason
         self._plain.add(signature)
@@ -185,7 +185,7 @@ class Defn:
                 except Pin as pin:
                     self._pinned[signature] = (*pinned, *_positions(pin, leaves, pinned))
                     continue
-                if used := drawn.since():
+                if used := drawn.undone():
                     raise NotImplementedError(
                         f"{self._name} draws random numbers from {used[0]!r} while it is traced, so each call would "
                         "return the same ones; pass them as an argument, or draw them with lamina.runtime_call"

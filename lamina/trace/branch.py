@@ -14,7 +14,7 @@ from lamina.expr import Expr, describe, with_effects
 from lamina.trace.build import as_value, constant, node_of, scope_now, to_dtype
 from lamina.trace.choice import Choice
 from lamina.trace.control import predicate_of
-from lamina.trace.mixed import code_of, is_mixed, meeting, with_code
+from lamina.trace.mixed import code_of, codes_of, dtype_for, is_mixed, with_code
 from lamina.trace.rewrite import RUNTIME
 from lamina.trace.scope import Cell, Scope, next_serial
 from lamina.trace.state import (
@@ -137,11 +137,14 @@ class _Merge:
         if not is_mixed(x, y):
             i = self._pair(node_of(x), node_of(y))
             return _Later(lambda results: Value(results[i], scope, x.kind))
-        dtype = meeting(x, y)
+        codes = codes_of(x) | codes_of(y)
+        dtype = dtype_for(codes)
         i = self._pair(node_of(to_dtype(x, dtype)), node_of(to_dtype(y, dtype)))
         j = self._pair(node_of(code_of(x)), node_of(code_of(y)))
         return _Later(
-            lambda results: with_code(Value(results[i], scope, Kind.SCALAR), Value(results[j], scope, Kind.NUMBER))
+            lambda results: with_code(
+                Value(results[i], scope, Kind.SCALAR), Value(results[j], scope, Kind.NUMBER), codes
+            )
         )
 
     def _array(self, name: str, a: Value, b: Value) -> Any:

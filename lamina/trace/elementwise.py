@@ -67,7 +67,7 @@ def promoted(op: str, *things: Any) -> list[Value]:
 
 def _promoted(op: str, values: list[Value]) -> tuple[tuple[DType, ...], list[Value]]:
     if any(value.code is not None for value in values):
-        FUNCTIONS["expect_indifferent"](values)
+        values = FUNCTIONS["settled"](op, values)
     dtypes = operand_dtypes(op, *map(thing_of, values))
     return dtypes, [to_dtype(value, dtype) for value, dtype in zip(values, dtypes, strict=True)]
 

@@ -3,8 +3,8 @@
 The body is traced once, in a scope of its own, and each variable is compared at its start and its end. What is
 unchanged is captured; a number is carried, in the dtype that it takes; a new array is carried by value; a memory that
 the body writes is carried as memory. What doesn't fit is mended and tried again: a variable that starts as something
-else runs one turn before the loop, arrays that exchange their names repeat the body for their period. A loop that needs
-its index, or changes a Python object, is unrolled.
+else runs one turn before the loop; of arrays that exchange their names, the contents change places, and how often is
+carried. A loop that needs its index, or changes a Python object, is unrolled.
 """
 
 import warnings
@@ -17,11 +17,22 @@ from lamina.errors import LaminaWarning, TraceError
 from lamina.expr import Expr, with_effects
 from lamina.trace.branch import branch
 from lamina.trace.build import as_value, constant, emit, node_of, scope_now, to_dtype
-from lamina.trace.choice import Choice
+from lamina.trace.choice import Choice, store
 from lamina.trace.control import predicate_of
-from lamina.trace.mixed import code_of
+from lamina.trace.mixed import code_of, codes_of, dtype_for
 from lamina.trace.scope import Cell, Scope, user_source
-from lamina.trace.state import CannotMerge, Get, Poison, Put, Unbound, Untraceable, is_array, is_number, same_alias
+from lamina.trace.state import (
+    CannotMerge,
+    Get,
+    NotKept,
+    Poison,
+    Put,
+    Unbound,
+    Untraceable,
+    is_array,
+    is_number,
+    same_alias,
+)
 from lamina.trace.value import Kind, Unroll, Value
 
 Test = Callable[[], Any] | None
@@ -30,7 +41,7 @@ _FEW = 8  # turns that are cheaper unrolled
 _MANY = 1000  # unrolled turns before a warning
 _TRIES = 12
 _PEELS = 2  # turns that run before a loop to bind its variables
-_LONGEST_PERIOD = 12
+_LONGEST_PERIOD = 12  # of arrays that exchange their names
 
 
 class Items(NamedTuple):
@@ -46,17 +57,23 @@ class _Carried(NamedTuple):
     dtype: DType
     shape: tuple[int, ...]
     kind: Kind
-    is_mixed: bool = False  # whether it says at run time if it is a Python number
+    codes: frozenset[int] = frozenset()  # what it may be, where a run alone tells
 
 
 class _Again(Exception):
-    """The body must be traced again: with these carried, those dead at the start of a turn, and this period."""
+    """The body must be traced again: with these carried, those dead at the start of a turn, and these exchanged.
+
+    `moved` says of each variable of a group that exchanges its arrays which one's array it has after a turn.
+    """
 
     def __init__(
-        self, carried: dict[int, _Carried] | None = None, dead: set[int] | None = None, period: int = 1
+        self,
+        carried: dict[int, _Carried] | None = None,
+        dead: set[int] | None = None,
+        moved: dict[int, int] | None = None,
     ) -> None:
         super().__init__()
-        self.carried, self.dead, self.period = carried or {}, dead or set(), period
+        self.carried, self.dead, self.moved = carried or {}, dead or set(), moved or {}
 
 
 class _Peel(Exception):
@@ -207,6 +224,12 @@ def _staged(loop: _Loop, count: Any, first: int, has_run: bool) -> None:
         except _Again as other:
             again = other
             loop.put(start)
+        except NotKept as read:
+            loop.put(start)
+            if all(loop.names[k] != read.name for k in again.dead):
+                raise
+            loop = loop._replace(live=loop.live | {read.name})  # by a later turn
+            again = _Again(carried)
         except CannotMerge as error:
             loop.put(start)
             raise _Fails(str(error)) from error
@@ -218,12 +241,10 @@ def _staged(loop: _Loop, count: Any, first: int, has_run: bool) -> None:
 
 def _attempt(loop: _Loop, count: Any, first: int, has_run: bool, start: tuple[Any, ...], how: _Again) -> None:
     """Trace the body once as `how` says and make the node, or say what must be otherwise."""
-    outer, period, order = scope_now(), how.period, sorted(how.carried)
+    outer, order = scope_now(), sorted(how.carried)
     scope = Scope(f"a loop of {outer.name}", outer)
     scope.is_loop = True
-    turns = None if count is None else _turns(count, first, period)
-    if loop.test is not None and period > 1:
-        raise _Fails("its arrays exchange names, and it may end before its last turn")
+    turns = None if count is None else _turns(count, first)
     try:
         with scope:
             index = None if turns is None else Value(scope.param(dt.int64, ()), scope, Kind.NUMBER)
@@ -231,17 +252,22 @@ def _attempt(loop: _Loop, count: Any, first: int, has_run: bool, start: tuple[An
             for k in order:
                 each = how.carried[k]
                 inner[k] = Value(scope.param(each.dtype, each.shape), scope, each.kind)
-                if each.is_mixed:
+                if each.codes:
+                    inner[k].codes = each.codes
                     inner[k].code = Value(scope.param(dt.int64, ()), scope, Kind.NUMBER)
             for k in how.dead:
                 inner[k] = Poison(loop.names[k])
+            phase = Value(scope.param(dt.int64, ()), scope, Kind.NUMBER) if how.moved else None
             loop.put(tuple(inner))
             own = len(scope.params)
             test, test_effects = _tested(loop, scope, index, turns)
-            for repeat in range(period):
-                loop.turn(None if index is None else _turn_of(index, first, period, repeat))
+            loop.turn(None if index is None else _turn_of(index, first))
             outputs = _compared(loop, scope, start, inner, how, has_run)
             nodes = _nodes(outputs, how, order)
+            if phase is not None:
+                _expect_unseen(scope, start, how)
+                period = constant(_period(how.moved), dt.int64)
+                nodes.append(node_of(emit("remainder", emit("add", phase, constant(1, dt.int64)), period)))
             if index is not None:
                 nodes.insert(0, node_of(emit("add", index, constant(1, dt.int64))))
     except Unroll as unroll:
@@ -251,6 +277,8 @@ def _attempt(loop: _Loop, count: Any, first: int, has_run: bool, start: tuple[An
     if type(count) is not int and count is not None and _changes_kind(start, how):
         _known(count)  # what the variables are afterwards depends on whether there is a turn
     begin = _nodes({k: as_value(start[k]) for k in order}, how, order)
+    if how.moved:
+        begin.append(node_of(constant(0, dt.int64)))
     if index is not None:
         begin.insert(0, node_of(constant(0, dt.int64)))
     written = scope.written()
@@ -268,14 +296,44 @@ def _attempt(loop: _Loop, count: Any, first: int, has_run: bool, start: tuple[An
     for k in order:
         final[k] = Value(outer.emit("elem", node, place), outer, how.carried[k].kind)
         place += 1
-        if how.carried[k].is_mixed:
+        if how.carried[k].codes:
+            final[k].codes = how.carried[k].codes
             final[k].code = Value(outer.emit("elem", node, place), outer, Kind.NUMBER)
             place += 1
     for k in how.dead:
         final[k] = Poison(loop.names[k])
+    if how.moved:
+        _exchanged(start, final, how.moved, Value(outer.emit("elem", node, place), outer, Kind.NUMBER))
     loop.put(tuple(final))
-    if period > 1:
-        _unrolled(loop, range(first + (count - first) // period * period, count))
+
+
+def _expect_unseen(scope: Scope, start: tuple[Any, ...], how: _Again) -> None:
+    """The arrays that exchange names are known by these names alone in the loop."""
+    cells = [cell for k in how.moved for cell in _memories(start[k])]
+    if len(set(cells)) < len(how.moved) or any(scope.reads(cell) for cell in cells):
+        raise _Fails("its arrays exchange names, and are seen through other names as well")
+
+
+def _exchanged(start: tuple[Any, ...], final: list[Any], moved: dict[int, int], phase: Value) -> None:
+    """Put what the exchanged variables hold into the arrays they stand for after the loop, and bind them to those.
+
+    After `phase` turns of a period, the variable k stands for the array that variable ``moved[moved[…k]]`` began with.
+    """
+    held = {k: Value(node_of(final[k]), scope_now()) for k in moved}
+    stands: dict[int, Any] = {k: start[k] for k in moved}
+    contents = dict(held)
+    place = {k: k for k in moved}
+    for turns in range(1, _period(moved)):
+        place = {k: moved[j] for k, j in place.items()}
+        now = emit("equal", phase, constant(turns, dt.int64))
+        back = {j: k for k, j in place.items()}
+        for k in moved:
+            stands[k] = Value.alias(Choice(scope_now(), now, start[place[k]], stands[k]), None)
+            chosen = scope_now().emit("cond", ((node_of(now), node_of(held[back[k]])),), node_of(contents[k]))
+            contents[k] = Value(chosen, scope_now())
+    for k in moved:
+        store(start[k], contents[k])
+        final[k] = stands[k]
 
 
 def _nodes(values: dict[int, Value], how: _Again, order: list[int]) -> list[Expr]:
@@ -283,7 +341,7 @@ def _nodes(values: dict[int, Value], how: _Again, order: list[int]) -> list[Expr
     nodes = []
     for k in order:
         nodes.append(node_of(to_dtype(values[k], how.carried[k].dtype)))
-        if how.carried[k].is_mixed:
+        if how.carried[k].codes:
             nodes.append(node_of(code_of(values[k])))
     return nodes
 
@@ -312,19 +370,15 @@ def _changes_kind(start: tuple[Any, ...], how: _Again) -> bool:
     return False
 
 
-def _turns(count: Any, first: int, period: int) -> Value:
-    if period > 1 and type(count) is not int:
-        count = int(count)  # the remainder depends on it
+def _turns(count: Any, first: int) -> Value:
     if type(count) is int:
-        return constant((count - first) // period, dt.int64)
+        return constant(count - first, dt.int64)
     return count if first == 0 else emit("subtract", count, constant(first, dt.int64), kind=Kind.NUMBER)
 
 
-def _turn_of(index: Value, first: int, period: int, repeat: int) -> Value:
-    # places are below the count, so none of this overflows
-    turn = index if period == 1 else emit("multiply", index, constant(period, dt.int64), kind=Kind.NUMBER)
-    shift = first + repeat
-    return turn if shift == 0 else emit("add", turn, constant(shift, dt.int64), kind=Kind.NUMBER)
+def _turn_of(index: Value, first: int) -> Value:
+    # places are below the count, so this doesn't overflow
+    return index if first == 0 else emit("add", index, constant(first, dt.int64), kind=Kind.NUMBER)
 
 
 def _is_unchanged(before: Any, after: Any) -> bool:
@@ -346,14 +400,17 @@ def _compared(
     outputs: dict[int, Value] = {}
     carried, dead = dict(how.carried), set(how.dead)
     written = scope.written()
-    period = _period(inner, end, how)
-    if period > 1:
-        raise _Again(how.carried, how.dead, period)
+    moved = _moved(inner, end)
+    if moved != how.moved:
+        if how.moved:
+            raise _Fails("its arrays exchange names in more than one way")
+        arrays = {k: _Carried(start[k].dtype, start[k].shape, Kind.ARRAY) for k in moved}
+        raise _Again({**how.carried, **arrays}, how.dead, moved)
     for k, (name, before, after) in enumerate(zip(loop.names, inner, end, strict=True)):
         if k in how.carried:
             outputs[k] = _as_carried(name, how.carried[k], after)
             carried[k] = _widened(name, how.carried[k], outputs[k], loop.count is None and not has_run)
-            if how.carried[k].kind is Kind.ARRAY:
+            if how.carried[k].kind is Kind.ARRAY and k not in moved:
                 _expect_own(name, k, scope, before, after, end, has_run)
         elif k in how.dead or _is_unchanged(before, after):
             continue
@@ -362,7 +419,7 @@ def _compared(
         elif is_array(before) and is_array(after):
             if (
                 (before.dtype, before.shape) != (after.dtype, after.shape)
-                or before.cell in written
+                or (before.cell in written and not has_run)
                 or _shared(start, k)
             ):
                 raise _Peel
@@ -374,7 +431,7 @@ def _compared(
         else:
             raise _Fails(f"{name} changes from {before!r} to {after!r}")
     if carried != how.carried or dead != how.dead:
-        raise _Again(carried, dead, how.period)
+        raise _Again(carried, dead, how.moved)
     return outputs
 
 
@@ -425,19 +482,16 @@ def _widened(name: str, carried: _Carried, value: Value, may_skip: bool) -> _Car
         if carried.dtype != value.dtype:
             raise _Peel
         return carried
-    if not carried.is_mixed and value.code is None:
-        if (carried.kind, carried.dtype) == (value.kind, value.dtype):
-            return carried
+    start = codes_of(carried)
+    codes = codes_of(value)
+    if codes <= start:
+        return carried
+    if len(start) == len(codes) == 1:
         if may_skip:
             raise _Peel  # without a turn it stays what it was
         if _rank(carried) <= _rank(value):
             return _Carried(value.dtype, (), value.kind)  # from the first turn on it is what a turn makes
-    start = _Carried(carried.dtype, (), carried.kind)
-    dtype = dt.promote(start.dtype, value.dtype)
-    narrow = [each for each in (start, value) if each.kind is Kind.SCALAR and each.dtype != dtype]
-    if narrow or dtype not in (dt.bool, dt.int64, dt.float64, dt.complex128):
-        raise _Fails(f"{name} is a number at the start of a turn and a scalar of {value.dtype} at its end")
-    return _Carried(dtype, (), Kind.SCALAR, True)
+    return _Carried(dtype_for(start | codes), (), Kind.SCALAR, start | codes)
 
 
 def _rank(thing: Any) -> tuple[int, int]:
@@ -445,20 +499,22 @@ def _rank(thing: Any) -> tuple[int, int]:
     return (thing.kind is not Kind.NUMBER, ("bool", "unsigned", "signed", "float", "complex").index(thing.dtype.kind))
 
 
-def _period(inner: list[Any], end: tuple[Any, ...], how: _Again) -> int:
-    """After how many turns variables that exchange their arrays are back; 1 where none do."""
+def _moved(inner: list[Any], end: tuple[Any, ...]) -> dict[int, int]:
+    """Which variables have one another's arrays after a turn, and whose; none where they don't just exchange."""
     moved: dict[int, int] = {}
     for k, (before, after) in enumerate(zip(inner, end, strict=True)):
         if is_array(before) and is_array(after) and not same_alias(before, after):
             sources = [j for j, other in enumerate(inner) if is_array(other) and same_alias(other, after)]
-            if sources:
+            if sources and (inner[sources[0]].dtype, inner[sources[0]].shape) == (before.dtype, before.shape):
                 moved[k] = sources[0]
-    if not moved or set(moved) != set(moved.values()):
-        return 1
+    is_exchange = set(moved) == set(moved.values()) and _period(moved) <= _LONGEST_PERIOD
+    return moved if is_exchange else {}
+
+
+def _period(moved: dict[int, int]) -> int:
+    """After how many turns every variable has its own array again."""
     place, turns = dict(moved), 1
-    while any(k != j for k, j in place.items()):
+    while any(k != j for k, j in place.items()) and turns <= _LONGEST_PERIOD:
         place = {k: moved[j] for k, j in place.items()}
         turns += 1
-        if turns > _LONGEST_PERIOD:
-            return 1
-    return turns * how.period
+    return turns

@@ -1,10 +1,12 @@
-"""Numbers of which only a run tells whether they are Python's or NumPy's.
+"""Numbers of which only a run tells what they are: a Python number, or a NumPy scalar, and of which type.
 
-``s = 0; for i in …: if x[i] > 0: s += x[i]`` leaves a Python 0 or a NumPy scalar. Such a value is traced as the scalar,
-with a code beside it that says at run time what it is; a result comes back as that. Where it would make another dtype
-of what it meets, the program can't be traced.
+``s = 0; for i in …: if x[i] > 0: s += x[i]`` leaves a Python 0 or a NumPy scalar. Such a value is traced in a dtype
+that holds whatever it may be, with a code beside it that says at run time what it is; a result comes back as that. What
+it may be is known while tracing: where that would decide the dtype of what the value meets, the program can't be
+traced.
 """
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,54 +14,78 @@ import numpy as np
 
 from lamina import dtype as dt
 from lamina.dtype import DType
-from lamina.trace.build import as_value, common_dtype, constant, emit, node_of, scope_now
+from lamina.trace.build import NUMBER_DTYPES, as_value, constant, emit, node_of, operand_dtypes, scope_now
 from lamina.trace.state import CannotMerge
 from lamina.trace.value import Kind, Value
 
-_SCALAR = 0
-_CODES: dict[type, int] = {bool: 1, int: 2, float: 3, complex: 4}
-_OF_DTYPE = {dt.bool: 1, dt.int64: 2, dt.float64: 3, dt.complex128: 4}
+# What a code stands for: Python's types first, then the scalars of each dtype.
+_THINGS: tuple[Any, ...] = (bool, int, float, complex, *dt.DTYPES.values())
+_CODES = {thing: code for code, thing in enumerate(_THINGS)}
+_NUMBERS = len(NUMBER_DTYPES)
+# Ops whose result is of the kind that Python and NumPy agree on; others of mixed numbers can't be traced.
+_PLAIN = frozenset({"add", "subtract", "multiply", "negative", "abs", "positive"})
+
+
+def codes_of(value: Any) -> frozenset[int]:
+    """The codes of what a number or scalar may be: of anything with a ``dtype``, a ``kind`` and ``codes``."""
+    if value.codes:
+        return frozenset(value.codes)
+    number = {dtype: number for number, dtype in NUMBER_DTYPES.items()}
+    return frozenset({_CODES[number[value.dtype] if value.kind is Kind.NUMBER else value.dtype]})
 
 
 def code_of(value: Value) -> Value:
-    """The code of what a number or scalar is: 0 for NumPy's scalar of its dtype, else a type of Python's."""
-    if value.code is not None:
-        return value.code
-    known = _SCALAR if value.kind is Kind.SCALAR else _OF_DTYPE[value.dtype]
-    return constant(known, dt.int64)
+    """The code of what a number or scalar is, one integer."""
+    return constant(min(codes_of(value)), dt.int64) if value.code is None else value.code
 
 
-def with_code(value: Value, code: Value) -> Value:
-    """A scalar that may be a Python number, as its code says."""
+def with_code(value: Value, code: Value, codes: frozenset[int]) -> Value:
+    """A value that is what its code says, one of these."""
+    if len(codes) == 1:
+        kind = Kind.NUMBER if min(codes) < _NUMBERS else Kind.SCALAR
+        return Value(node_of(value), scope_now(), kind)
     made = Value(node_of(value), scope_now(), Kind.SCALAR)
-    made.code = None if code.expr.op == "constant" and code.expr.args[0] == _SCALAR else code
+    made.code, made.codes = code, codes
     return made
 
 
-def meeting(x: Value, y: Value) -> DType:
-    """The dtype in which two numbers or scalars are one value; `CannotMerge` where a scalar would lose its own."""
-    dtype = dt.promote(x.dtype, y.dtype)
-    for value in (x, y):
-        if value.kind is Kind.SCALAR and value.dtype != dtype:
-            raise CannotMerge(f"a scalar is {x.dtype} in one case and {y.dtype} in the other")
-    if dtype not in _OF_DTYPE:
-        raise CannotMerge(f"a number is a Python number in one case and a scalar of {dtype} in the other")
-    return dtype
+def dtype_for(codes: frozenset[int]) -> DType:
+    """A dtype that holds whatever has these codes; raises `CannotMerge` where there is none."""
+    dtypes = [_dtype(code) for code in codes]
+    meet = dt.promote(*dtypes)
+    for code, dtype in zip(codes, dtypes, strict=True):
+        # a Python integer that was a count fits; a scalar of 64 bits is as likely to need them all
+        if code >= _NUMBERS and dtype.bits == 64 and dtype.kind != meet.kind and dtype.kind in ("signed", "unsigned"):
+            raise CannotMerge(f"a number is {_name(code)} in one case and {meet} in the other")
+    return meet
 
 
 def is_mixed(x: Value, y: Value) -> bool:
     """Whether one value that stands for both must say at run time which it is."""
-    return x.code is not None or y.code is not None or x.kind is not y.kind or x.dtype != y.dtype
+    return codes_of(x) != codes_of(y) or x.code is not None
 
 
-def expect_indifferent(values: Sequence[Value]) -> None:
-    """Raise unless the dtype of an operation is the same whether its mixed operands are scalars or Python numbers."""
-    weak = [
-        Value(node_of(v), scope_now(), Kind.NUMBER) if v.code is not None and v.dtype in _OF_DTYPE else v
-        for v in values
-    ]
-    if common_dtype(values) != common_dtype(weak):
+def settled(op: str, values: Sequence[Value]) -> list[Value]:
+    """The operands of an op with mixed ones as plain scalars; `CannotMerge` where what they are decides its dtypes."""
+    choices = [_things(value) for value in values]
+    found = {operand_dtypes(op, *each) for each in itertools.product(*choices)}
+    if len(found) > 1:
         raise CannotMerge("a number that may be Python's or NumPy's decides the dtype of what it meets")
+    (dtypes,) = found
+    return [
+        value if value.code is None else _as_scalar(value, dtype) for value, dtype in zip(values, dtypes, strict=True)
+    ]
+
+
+def _as_scalar(value: Value, dtype: DType) -> Value:
+    node, scope = node_of(value), scope_now()
+    return Value(node if value.dtype == dtype else scope.emit("cast", node, dtype), scope, Kind.SCALAR)
+
+
+def _things(value: Value) -> list[Any]:
+    if value.cell is not None:
+        return [value.dtype]
+    return [_THINGS[code] for code in sorted(codes_of(value))]
 
 
 def after_operator(op: str, result: Any, operands: Sequence[Any]) -> Any:
@@ -67,25 +93,38 @@ def after_operator(op: str, result: Any, operands: Sequence[Any]) -> Any:
     if type(result) is not Value or result.cell is not None or result.dtype == dt.bool:
         return result
     values = [as_value(operand) for operand in operands]
-    if any(value.code is None and value.kind is not Kind.NUMBER for value in values):
-        return result  # a scalar makes it a scalar
-    if op in ("pow", "floor_divide", "remainder", "divide") or op.startswith("bitwise"):
+    cases = {
+        codes: _result_code(codes, result.dtype) for codes in itertools.product(*(sorted(codes_of(v)) for v in values))
+    }
+    found = frozenset(cases.values())
+    if len(found) > 1 and op not in _PLAIN:
         raise CannotMerge(f"{op} of a number that may be Python's or NumPy's")
-    code = code_of(values[0])
-    for value in values[1:]:
-        other = code_of(value)
-        is_scalar = emit("logical_or", _is(code, _SCALAR), _is(other, _SCALAR))
-        code = emit("where", is_scalar, constant(_SCALAR, dt.int64), emit("maximum", code, other))
-    return with_code(result, code)
+    code = constant(min(found), dt.int64)
+    if len(found) > 1:
+        for codes, known in cases.items():
+            here = [emit("equal", code_of(v), constant(c, dt.int64)) for v, c in zip(values, codes, strict=True)]
+            is_case = here[0] if len(here) == 1 else emit("logical_and", *here)
+            code = emit("where", is_case, constant(known, dt.int64), code)
+    return with_code(result, code, found)
 
 
-def _is(code: Value, known: int) -> Value:
-    return emit("equal", code, constant(known, dt.int64))
+def _result_code(codes: tuple[int, ...], dtype: DType) -> int:
+    if all(code < _NUMBERS for code in codes):
+        return max(*codes, _CODES[int])  # Python's bools are added as integers
+    return _CODES[dtype]
+
+
+def _dtype(code: int) -> DType:
+    thing = _THINGS[code]
+    return thing if isinstance(thing, DType) else NUMBER_DTYPES[thing]
+
+
+def _name(code: int) -> str:
+    thing = _THINGS[code]
+    return f"a scalar of {thing}" if isinstance(thing, DType) else f"a Python {thing.__name__}"
 
 
 def decoded(array: np.ndarray, code: int) -> Any:
     """A result as its code says."""
-    if code == _SCALAR:
-        return array[()]
-    kind = next(kind for kind, known in _CODES.items() if known == code)
-    return kind(array.item())
+    thing = _THINGS[code]
+    return array.astype(thing.numpy)[()] if isinstance(thing, DType) else thing(array.item())

@@ -30,7 +30,7 @@ from lamina.trace.value import Kind, Unroll, Value
 this = sys.modules[__name__]
 
 FUNCTIONS["mixed_operator"] = lambda op, result, *operands: mixed.after_operator(op, result, operands)
-FUNCTIONS["expect_indifferent"] = mixed.expect_indifferent
+FUNCTIONS["settled"] = mixed.settled
 
 # Variables and truth
 
@@ -257,7 +257,10 @@ def call(called: Any, /, *args: Any, **kwargs: Any) -> Any:
     """``called(*args, **kwargs)``, with a user's function rewritten, and one of Python or NumPy by its traced twin."""
     if current() is None:  # a callback, at run time
         return called(*args, **kwargs)
-    if isinstance(called, FunctionType):
+    is_random = _is_random(called)
+    if is_random:
+        _expect_fixed(called, (*args, *kwargs.values()))
+    elif isinstance(called, FunctionType):
         if is_users(called):
             return converted(called)(*args, **kwargs)
     elif isinstance(called, MethodType):
@@ -265,8 +268,6 @@ def call(called: Any, /, *args: Any, **kwargs: Any) -> Any:
             return converted(called.__func__)(called.__self__, *args, **kwargs)
     elif isinstance(called, functools.partial):
         return call(called.func, *called.args, *args, **{**called.keywords, **kwargs})
-    elif type(getattr(called, "__self__", None)).__module__.startswith("numpy.random"):
-        raise Untraceable("a random number is drawn, which must be drawn anew at each call")
     elif isinstance(called, BuiltinMethodType):
         owner = called.__self__
         if isinstance(owner, (list, dict, set)) and called.__name__ in _MUTATORS:
@@ -277,9 +278,30 @@ def call(called: Any, /, *args: Any, **kwargs: Any) -> Any:
     if substitute is not None:
         return substitute(*args, **kwargs)
     made_thing = called(*args, **kwargs)
-    if isinstance(called, type) and not isinstance(made_thing, Value):
+    if (isinstance(called, type) or is_random) and not isinstance(made_thing, Value):
         made(made_thing)
     return made_thing
+
+
+def _is_random(called: Any) -> bool:
+    """Whether this is a method or a maker of NumPy's generators of random numbers, or Python's."""
+    owner = getattr(called, "__self__", None)
+    module = getattr(called, "__module__", None) if owner is None else type(owner).__module__
+    return isinstance(module, str) and (module == "random" or module.startswith("numpy.random"))
+
+
+def _expect_fixed(called: Any, args: tuple[Any, ...]) -> None:
+    """Raise unless what is drawn is the same at each call: of a generator that the program makes of a seed."""
+    owner = getattr(called, "__self__", None)
+    scope = current()
+    assert scope is not None
+    if owner is not None and id(owner) in scope.root.objects:
+        _expect_own(owner, "a random number is drawn")
+    elif owner is not None or all(arg is None for arg in args):
+        raise Untraceable(
+            "a random number is drawn, anew at each call; pass random numbers as an argument, or draw them with "
+            "lamina.runtime_call"
+        )
 
 
 def converted(function: FunctionType) -> Callable[..., Any]:

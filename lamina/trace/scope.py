@@ -199,6 +199,10 @@ class Scope:
         version = self.layers[0][cell] = self._capture(self.parent.read(cell), cell)
         return version
 
+    def reads(self, cell: Cell) -> bool:
+        """Whether this scope has read what an outer scope's cell holds."""
+        return cell in self._captured
+
     def write(self, cell: Cell, node: Expr) -> None:
         """Make a node the cell's version."""
         if type(cell) is not Cell:

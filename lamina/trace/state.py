@@ -26,6 +26,14 @@ class Untraceable(BaseException):
         self.source = source
 
 
+class NotKept(Untraceable):
+    """A variable is read whose value was not kept: it is unbound, or what an earlier turn of a loop left."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(f"{name} may be unbound here, or is what an earlier turn of a loop left")
+        self.name = name
+
+
 class CannotMerge(Exception):
     """Two values of a name that no one value stands for: why."""
 
@@ -57,7 +65,7 @@ class Poison(Unbound):
 
     def fail(self) -> NoReturn:
         """Raise the error of a use."""
-        raise Untraceable(f"{self._lamina_name} may be unbound here, or is what an earlier turn of a loop left")
+        raise NotKept(self._lamina_name)
 
 
 _OPERATIONS = (

@@ -93,7 +93,7 @@ class Value(Operators):
     (lamina.float32, (2, 3), 2, 2)
     """
 
-    __slots__ = ("_node", "_version", "cell", "code", "dtype", "kind", "layout", "scope", "shape", "shifts")
+    __slots__ = ("_node", "_version", "cell", "code", "codes", "dtype", "kind", "layout", "scope", "shape", "shifts")
 
     dtype: DType
     shape: tuple[int, ...]
@@ -108,7 +108,9 @@ class Value(Operators):
         self.shape = expr.shape
         self.layout: Layout | None = None
         self.shifts: Shifts = ()
-        self.code: Value | None = None  # of a number that may be Python's or NumPy's: see `lamina.trace.mixed`
+        # of a number that may be Python's or NumPy's: what it is, and what it may be (see `lamina.trace.mixed`)
+        self.code: Value | None = None
+        self.codes: frozenset[int] = frozenset()
         self.cell = scope.new_cell(expr) if kind is Kind.ARRAY else None
 
     @classmethod
@@ -117,7 +119,8 @@ class Value(Operators):
         memory = _scope_now().read(cell)
         value = cls.__new__(cls)
         value.scope, value.kind, value.dtype = cell.home, Kind.ARRAY, memory.dtype
-        value.cell, value.layout, value.shifts, value.code = cell, layout, shifts, None
+        value.cell, value.layout, value.shifts = cell, layout, shifts
+        value.code, value.codes = None, frozenset()
         value.shape = memory.shape if layout is None else layout.shape
         value._node, value._version = (memory, memory) if node is None and layout is None else (node, memory)
         return value
