@@ -5,6 +5,7 @@ import enum
 import functools
 import gc
 import pickle
+import random
 import sys
 import threading
 import warnings
@@ -19,7 +20,7 @@ import optree
 import pytest
 
 import lamina
-from lamina.errors import ConcretizationError, LaminaWarning
+from lamina.errors import ConcretizationError, LaminaWarning, TraceError
 
 Pair = namedtuple("Pair", "second first")
 
@@ -388,7 +389,8 @@ def test_an_error_while_tracing_is_raised_each_time_and_leaves_no_entry(traces: 
         with pytest.raises(ZeroDivisionError, match="not yet"):
             compiled(1)
     fail.clear()
-    assert compiled(1) == 2 and traces.count == 3
+    # whenever tracing raises, the function itself is called once more, which is what raises
+    assert compiled(1) == 2 and traces.count == 2 + 2 + 1
 
 
 # What comes in
@@ -841,23 +843,57 @@ def test_globals_and_cells_that_change() -> None:
         f(1)
 
 
-@pytest.mark.parametrize("kind", ["generator", "legacy", "global", "argument"])
+def source_of_random_numbers(kind: str) -> object:
+    return {
+        "legacy": lambda: np.random.RandomState(0),
+        "global": lambda: np.random,
+        "Python": lambda: random.Random(0),
+    }.get(kind, lambda: np.random.default_rng(0))()
+
+
+@pytest.mark.parametrize("kind", ["generator", "legacy", "global", "argument", "Python", "unseen"])
 def test_random_numbers_are_not_frozen(kind: str) -> None:
-    """What NumPy's generators draw while a function is traced would be the same at each call."""
-    rng = np.random.default_rng(0) if kind != "legacy" else np.random.RandomState(0)
+    """What is drawn while a function is traced would be the same at each call, so such a function runs as it is."""
+    rng = source_of_random_numbers(kind)
+    draw = eval("lambda rng: rng.normal(3.0)")  # of no source that could be read, so nothing sees what it calls
 
     def program(x, generator=None):
-        source = {"global": np.random, "argument": generator}.get(kind, rng)
-        return x + source.normal(size=3)
+        source = generator if kind == "argument" else rng
+        if kind == "unseen":
+            return x + draw(source)
+        return x + (source.gauss(3.0, 1.0) if kind == "Python" else source.normal(3.0))
 
     args = (np.ones(3), rng) if kind == "argument" else (np.ones(3),)
-    for _ in range(2):
-        with pytest.raises(NotImplementedError, match=r"program draws random numbers from .*lamina\.runtime_call"):
-            lamina.defn(program)(*args)
-    at_run_time = lamina.defn(lambda x: x + lamina.runtime_call(lambda: rng.normal(size=3), lamina.Spec(float, (3,))))
+    with pytest.raises((TraceError, NotImplementedError), match=r"random number.*lamina\.runtime_call"):
+        lamina.defn(program, strict=True)(*args)
+    np.random.seed(0)  # noqa: NPY002
+    expected = [program(*args) for _ in range(3)]
+    np.random.seed(0)  # noqa: NPY002
+    rng = source_of_random_numbers(kind)
+    args = (np.ones(3), rng) if kind == "argument" else (np.ones(3),)
+    compiled = lamina.defn(program)
+    with pytest.warns(LaminaWarning, match=r"random number.*lamina\.runtime_call") as caught:
+        results = [compiled(*args) for _ in range(3)]
+    assert len(caught) == 1
+    np.testing.assert_array_equal(results, expected)  # what tracing drew is drawn again
+    at_run_time = lamina.defn(lambda x: x + lamina.runtime_call(lambda: np.random.rand(3), lamina.Spec(float, (3,))))  # noqa: NPY002
     assert not np.array_equal(at_run_time(np.ones(3)), at_run_time(np.ones(3)))
-    fixed = lamina.defn(lambda x: x + np.random.default_rng(5).normal(size=3))  # as plain Python gives
-    np.testing.assert_array_equal(fixed(np.ones(3)), 1 + np.random.default_rng(5).normal(size=3))
+
+
+def test_random_numbers_of_a_seed_are_the_same_at_each_call() -> None:
+    def program(x, n):
+        rng = np.random.default_rng(5)
+        total = x + rng.normal(size=3)
+        for _ in range(n):
+            total = total * rng.normal()
+        return total
+
+    compiled = lamina.defn(program, strict=True)
+    for n in (0, 20):
+        for _ in range(2):
+            np.testing.assert_array_equal(compiled(np.ones(3), n), program(np.ones(3), n))
+    with pytest.raises(TraceError, match="random"):
+        lamina.defn(lambda x: x + np.random.default_rng().normal(), strict=True)(1.0)
 
 
 def test_a_captured_lamina_array() -> None:
@@ -929,7 +965,10 @@ def test_nothing_is_traced_outside_a_call() -> None:
     scaled(1)
     assert current() is None
     with pytest.raises(ConcretizationError):
-        lamina.defn(lambda x: float(x.sum()))(np.ones(2))
+        lamina.defn(lambda x: x.tolist(), strict=True)(np.ones(2))
+    assert current() is None
+    with pytest.raises(TraceError, match="draws|drawn"):
+        lamina.defn(lambda x: x + np.random.rand(), strict=True)(np.ones(2))  # noqa: NPY002
     assert current() is None
 
 

@@ -18,7 +18,7 @@ from lamina.trace.function import boundary, eager, function, user_code
 from lamina.trace.guards import Guard, guards_of
 from lamina.trace.scope import Scope, current, next_serial
 from lamina.trace.staging import Spec
-from lamina.trace.state import apart
+from lamina.trace.state import apart, is_array, same_alias
 from lamina.trace.value import Kind, Value
 
 # Containers as values and back
@@ -94,11 +94,11 @@ def cond(predicate: Any, true_fn: Callable[..., Any], false_fn: Callable[..., An
     for branch in (true_fn, false_fn):
         first = next_serial()
         with apart(scope) as (effects, layer):
-            values, structure, paths = _values(_call(branch, *operands), f"{_name(branch)}(…)")
-            values = [Value(node_of(value), scope, value.kind) for value in values]
+            seen, structure, paths = _values(_call(branch, *operands), f"{_name(branch)}(…)")
+            values = [Value(node_of(value), scope, value.kind) for value in seen]
             _expect_unwritten(any(cell.serial < first for cell in layer))
-            branches.append((values, structure, paths, effects))
-    (ours, structure, paths, our_effects), (theirs, other, _, their_effects) = branches
+            branches.append((values, structure, paths, effects, seen))
+    (ours, structure, paths, our_effects, seen), (theirs, other, _, their_effects, also_seen) = branches
     if structure != other:
         raise TypeError(
             f"the branches return different containers: {_name(true_fn)} {describe_structure(structure)}, "
@@ -113,7 +113,10 @@ def cond(predicate: Any, true_fn: Callable[..., Any], false_fn: Callable[..., An
     node = scope.emit("cond", ((node_of(chosen), sides[0]),), sides[1])
     if our_effects or their_effects:
         scope.perform(node)
-    return _results(node, structure, [kind for _, kind in merged])
+    results = flatten(_results(node, structure, [kind for _, kind in merged]))[0]
+    # what both branches return is no copy of it
+    both = [is_array(a) and is_array(b) and same_alias(a, b) for a, b in zip(seen, also_seen, strict=True)]
+    return unflatten(structure, [a if same else new for a, new, same in zip(seen, results, both, strict=True)])
 
 
 def _expect_unwritten(is_written: bool) -> None:

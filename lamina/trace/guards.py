@@ -202,18 +202,23 @@ class Drawn:
         generators += [thing for thing in things if hasattr(type(thing), "bit_generator") or _is_legacy(thing)]
         self._before = [(generator, _state_of(generator)) for generator in generators]
 
-    def since(self) -> list[Any]:
-        """The generators whose state has changed."""
-        return [generator for generator, before in self._before if _state_of(generator) != before]
+    def undone(self) -> list[Any]:
+        """The generators that have drawn; each is set back, so that it draws the same again."""
+        used = [(generator, before) for generator, before in self._before if _state_of(generator) != before]
+        for generator, before in used:
+            if _is_legacy(generator):
+                generator.set_state(pickle.loads(before))
+            else:
+                generator.bit_generator.state = pickle.loads(before)
+        return [generator for generator, _ in used]
 
 
 def _is_legacy(thing: Any) -> bool:
     return type(thing).__name__ == "RandomState" and hasattr(thing, "get_state")
 
 
-def _state_of(generator: Any) -> str:
-    state = generator.get_state(legacy=False) if _is_legacy(generator) else generator.bit_generator.state
-    return pickle.dumps(state).hex()
+def _state_of(generator: Any) -> bytes:
+    return pickle.dumps(generator.get_state(legacy=False) if _is_legacy(generator) else generator.bit_generator.state)
 
 
 # Names in code
