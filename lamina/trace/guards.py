@@ -7,11 +7,10 @@ reference, so what they hold needs no guard, and neither does what a function on
 ``log.append(x)``).
 """
 
-import dis
+import ast
 import functools
 import os
 import pickle
-import re
 import sys
 import sysconfig
 from collections import deque
@@ -24,6 +23,7 @@ import optree
 
 import lamina.array
 from lamina.expr.containers import flatten
+from lamina.trace import rewrite
 
 _VALUES = (bool, int, float, complex, str, bytes)
 _LIBRARIES = tuple(
@@ -234,64 +234,70 @@ def _names_read(code: CodeType) -> frozenset[str]:
     ...     log.append(x)
     ...     return x * scale
     >>> sorted(_names_read(counted.__code__))
-    ['append', 'scale']
+    ['scale']
     """
-    read: set[str] = set()
+    names: set[str] = set()
     codes = [code]
     while codes:
-        code = codes.pop()
-        codes += [each for each in code.co_consts if isinstance(each, CodeType)]
-        read |= {*code.co_names, *code.co_freevars} - _only_written(code)
-    return frozenset(read)
+        each = codes.pop()
+        codes += [inner for inner in each.co_consts if isinstance(inner, CodeType)]
+        names.update(each.co_names, each.co_freevars)
+    try:
+        return frozenset(names - _Uses(rewrite.definition_of(code)).only_written)
+    except rewrite.NoSource:
+        return frozenset(names)
 
 
-# What follows the load of a name whose value goes nowhere, one letter an instruction: ``n += 1``, ``d[k] = v``,
-# ``d[k] += 1`` and ``x.n += 1``.
-_WRITTEN = re.compile("cbN|[cl]a*S|[cl]a*yybcbssS|cbsN")
-_LETTERS = {
-    "LOAD_CONST": "c",
-    "LOAD_SMALL_INT": "c",
-    "LOAD_FAST": "l",
-    "LOAD_FAST_BORROW": "l",
-    "LOAD_GLOBAL": "l",
-    "LOAD_DEREF": "l",
-    "LOAD_ATTR": "a",
-    "BINARY_OP": "b",
-    "BINARY_SUBSCR": "b",
-    "COPY": "y",
-    "SWAP": "s",
-    "STORE_SUBSCR": "S",
-    "STORE_GLOBAL": "N",
-    "STORE_DEREF": "N",
-    "STORE_ATTR": "N",
-}
 _MUTATORS = frozenset({"append", "appendleft", "extend", "insert", "add", "clear"})
-_ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD")
-_NO_USE = ("STORE_", "DELETE_", "MAKE_CELL", "LOAD_CLOSURE")
 
 
-def _only_written(code: CodeType) -> set[str]:
-    instructions = [
-        each for each in dis.get_instructions(code) if each.opname not in ("PRECALL", "EXTENDED_ARG", "NOP")
-    ]
-    letters = "".join(_LETTERS.get(each.opname, ".") for each in instructions)
-    written, used = set(), set()
-    for place, instruction in enumerate(instructions):
-        if instruction.opcode not in dis.hasname and instruction.opcode not in dis.hasfree:
-            continue
-        name = instruction.argval
-        found = _WRITTEN.match(letters, place + 1)
-        stored = instructions[found.end() - 1] if found else None
-        method = instructions[place + 1] if place + 1 < len(instructions) else None
-        if (
-            instruction.opname.startswith(_NO_USE)
-            or (stored is not None and (stored.opname == "STORE_SUBSCR" or stored.argval == name))
-            or (method is not None and method.opname in _ATTRIBUTES and method.argval in _MUTATORS)
-        ):
-            written.add(name)
+class _Uses(ast.NodeVisitor):
+    """Which names are only written, by ``n += 1``, ``d[k] = v``, ``x.n += 1`` or ``log.append(v)``."""
+
+    def __init__(self, definition: ast.AST) -> None:
+        self._written: set[str] = set()
+        self._used: set[str] = set()
+        self.visit(definition)
+        self.only_written = self._written - self._used
+
+    def visit_Name(self, node: ast.Name) -> None:
+        (self._used if isinstance(node.ctx, ast.Load) else self._written).add(node.id)
+
+    def visit_Attribute(self, node: ast.Attribute) -> None:
+        (self._used if isinstance(node.ctx, ast.Load) else self._written).add(node.attr)
+        self.visit(node.value)
+
+    def visit_Subscript(self, node: ast.Subscript) -> None:
+        if isinstance(node.ctx, ast.Load):
+            self.generic_visit(node)
         else:
-            used.add(name)
-    return written - used
+            self._write(node)
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> None:
+        self._write(node.target)
+        self.visit(node.value)
+
+    def visit_Expr(self, node: ast.Expr) -> None:
+        called = node.value.func if isinstance(node.value, ast.Call) else None
+        if isinstance(called, ast.Attribute) and called.attr in _MUTATORS:
+            self._write(called)
+            for each in (*node.value.args, *node.value.keywords):  # type: ignore[attr-defined]
+                self.visit(each)
+        else:
+            self.visit(node.value)
+
+    def _write(self, node: ast.expr) -> None:
+        """Something in which something is changed: ``a.b[i]`` reads ``i``, and what it changes is no value of it."""
+        while isinstance(node, (ast.Attribute, ast.Subscript)):
+            if isinstance(node, ast.Attribute):
+                self._written.add(node.attr)
+            else:
+                self.visit(node.slice)
+            node = node.value
+        if isinstance(node, ast.Name):
+            self._written.add(node.id)
+        else:
+            self.visit(node)
 
 
 # Comparing

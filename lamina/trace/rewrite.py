@@ -10,6 +10,7 @@ What is not rewritten, and why, is `Unsupported`.
 """
 
 import ast
+import functools
 import inspect
 import textwrap
 import types
@@ -32,7 +33,7 @@ def rewritten(function: types.FunctionType, runtime: Any) -> types.FunctionType:
 
     Raises `Unsupported` for a function whose source can't be had or holds what can't be traced.
     """
-    code = _rewritten_code(function.__code__, function)
+    code = _rewritten_code(function.__code__, function.__code__.co_filename)
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
     cells[RUNTIME] = types.CellType(runtime)
     if "__class__" in code.co_freevars and "__class__" not in cells:
@@ -44,21 +45,13 @@ def rewritten(function: types.FunctionType, runtime: Any) -> types.FunctionType:
     return new
 
 
-_codes: dict[types.CodeType, types.CodeType] = {}
-
-
-def _rewritten_code(code: types.CodeType, function: types.FunctionType) -> types.CodeType:
-    known = _codes.get(code)
-    if known is None:
-        known = _codes[code] = _compile(code, function)
-    return known
-
-
-def _compile(code: types.CodeType, function: types.FunctionType) -> types.CodeType:
-    where = f"{code.co_filename}:{code.co_firstlineno}"
+@functools.lru_cache(maxsize=4096)
+def _rewritten_code(code: types.CodeType, filename: str) -> types.CodeType:
+    """The code rewritten; codes of two files may be equal, but for the lines of their errors."""
+    where = f"{filename}:{code.co_firstlineno}"
     if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         raise Unsupported(f"{code.co_name} ({where}) is a generator or a coroutine")
-    definition = _definition(code, function, where)
+    definition = definition_of(code)
     names = _Names(definition)
     body = (
         definition.body
@@ -98,8 +91,9 @@ def _without_defaults(arguments: ast.arguments) -> ast.arguments:
     )
 
 
-def _definition(code: types.CodeType, function: types.FunctionType, where: str) -> Any:
-    """The syntax tree of the function, with the line numbers of its file."""
+def definition_of(code: types.CodeType) -> Any:
+    """The syntax tree of a function, with the line numbers of its file. Raises `NoSource` where it can't be had."""
+    where = f"{code.co_filename}:{code.co_firstlineno}"
     try:
         lines, first = inspect.getsourcelines(code)
     except (OSError, TypeError) as error:

@@ -304,6 +304,39 @@ def test_what_is_only_written_is_not_read() -> None:
     assert queue and set(seen) == {"last", (2,)}
 
 
+def test_what_a_function_without_source_writes_is_read() -> None:
+    namespace = {"calls": 0}
+    exec("def f(x):\n    global calls\n    calls += 1\n    return x * 2", namespace)
+    traced = lamina.defn(namespace["f"])
+    assert [traced(n) for n in (1, 2, 3)] == [2, 4, 6]  # traced anew each time, which is right and slow
+    assert namespace["calls"] == 3
+
+
+def test_what_is_written_in_one_way_and_read_in_another() -> None:
+    log: list = []
+    counts = [0, 0]
+    k = 1
+
+    def f(x):
+        log.append(x * k)
+        counts[k] += len(log)
+        return x
+
+    def g(x):
+        def inner():
+            return counts[0]
+
+        counts[0] += 1
+        return x * inner()
+
+    assert broken_by(f, lambda: log.append(1))
+    assert not broken_by(f, lambda: counts.append(1))
+    assert broken_by(g, lambda: counts.append(1))
+    guards = guards_of(f)
+    k = 0
+    assert not all(guard.holds() for guard in guards)
+
+
 def test_what_is_written_and_read_is_read() -> None:
     step = 0
     log: list = []
