@@ -16,6 +16,7 @@ import pytest
 import lamina
 from lamina.numpy_protocol import TABLE, array_function, array_ufunc, load, ufuncs
 from lamina.numpy_protocol.table import numpys
+from lamina.trace.value import Value
 
 load()
 
@@ -654,11 +655,11 @@ def test_missing_functions_say_so(name):
 
     def traced(x):
         with pytest.raises(NotImplementedError, match=rf"np\.{name}\b") as raised:
-            array_function(function, (type(x),), (x,), {})
+            array_function(function, (Value,), (x,), {})
         assert re.search("write|Use|lamina.runtime_call", str(raised.value))
         return x
 
-    lamina.defn(traced)(np.ones(3))
+    lamina.defn(traced, strict=True)(np.ones(3))
 
 
 def test_missing_functions_of_arrays_are_numpys():
@@ -698,7 +699,7 @@ def test_functions_of_numpy_that_write():
         return y
 
     with pytest.raises(NotImplementedError, match="in-place writes aren't traced"):
-        lamina.defn(traced)(1.0)
+        lamina.defn(traced, strict=True)(1.0)
     assert x.tolist() == [[0.0, 6.0], [5.0, 0.0]]
 
 
@@ -710,10 +711,8 @@ def test_functions_of_numpy_that_write():
     [
         ("np.sum(x, out=np.empty(()))", "np.sum.*out"),
         ("np.add(x, y, out=np.empty((3, 4)))", "np.add.*out"),
-        ("np.add(1, 2, out=x)", "np.add.*in-place writes aren't traced"),
         ("np.add(x, y, where=b)", "np.add.*where.*np.where"),
         ("np.add(x, y, signature='dd->d')", "signature"),
-        ("np.add.at(x, 0, 1)", r"np\.add\.at"),
         ("np.add.reduceat(w, [0, 2])", r"np\.add\.reduceat"),
         ("np.hypot.reduce(w)", r"np\.hypot\.reduce"),
         ("np.subtract.accumulate(w)", r"np\.subtract\.accumulate"),
@@ -729,7 +728,6 @@ def test_functions_of_numpy_that_write():
         ("np.linalg.cond(p, 1)", "np.linalg.cond.*p=1"),
         ("np.linalg.matrix_rank(p, 0.5)", "np.linalg.matrix_rank.*tol"),
         ("np.sort(x, order='a')", "np.sort.*order"),
-        ("np.copyto(x, 1)", "np.copyto writes in place"),
         ("np.unique(x)", r"np\.unique"),
         ("np.bincount(j)", r"np\.bincount.*lamina\.scatter"),
         ("np.fft.fft(w)", r"np\.fft\.fft.*lamina\.runtime_call"),
@@ -742,7 +740,7 @@ def test_functions_of_numpy_that_write():
 def test_refused(line, message):
     function, arrays = prepared(line)
     with pytest.raises(NotImplementedError, match=f"(?s){message}"):
-        lamina.defn(function)(*arrays)
+        lamina.defn(function, strict=True)(*arrays)
 
 
 @pytest.mark.parametrize(
@@ -922,7 +920,7 @@ def test_ufuncs(name):
 
 def test_isnat_is_not_there():
     with pytest.raises(NotImplementedError, match=r"np\.isnat"):
-        lamina.defn(np.isnat)(np.ones(3))
+        lamina.defn(np.isnat, strict=True)(np.ones(3))
 
 
 SPECIAL = [0.0, -0.0, 1.0, -1.5, np.inf, -np.inf, np.nan, 1e-310, -5e-324, 2.0**-1022, 1.7e308, 0.1, 3e-308]

@@ -50,7 +50,11 @@ def array_function(func: Any, types: Sequence[type], args: tuple[Any, ...], kwar
     name, meaning = by_function().get(func, (_name(func), None))
     if meaning is None and is_traced:
         raise _missing(name, func)
-    if meaning is not None:
+    if meaning is not None and (is_traced or name not in _WRITES):
+        out = kwargs.get("out")
+        if type(out) is Value:
+            kwargs = {key: value for key, value in kwargs.items() if key != "out"}
+            return FUNCTIONS["assign"](out, _call(name, meaning, args, kwargs))
         try:
             return _call(name, meaning, args, kwargs)
         except NotImplementedError:
@@ -61,7 +65,7 @@ def array_function(func: Any, types: Sequence[type], args: tuple[Any, ...], kwar
 
 def load() -> None:
     """Fill the `TABLE`; it is empty until the first of NumPy's functions asks, since `import lamina` is to be quick."""
-    from lamina.numpy_protocol import arrangement, numerics, rows, static  # noqa: F401
+    from lamina.numpy_protocol import arrangement, numerics, rows, static, writing  # noqa: F401
 
 
 FUNCTIONS["array_ufunc"] = array_ufunc
@@ -116,11 +120,6 @@ _SIZES = {
 
 
 def _missing(name: str, func: Any) -> NotImplementedError:
-    if name in _WRITES:
-        return NotImplementedError(
-            f"np.{name} writes in place, which isn't traced yet; write lamina.scatter(x, index, value) or "
-            "np.where(mask, value, x)"
-        )
     if name in _SIZES:
         return DataDependentShapeError(
             f"the shape of np.{name}'s result depends on elements that are unknown while tracing. Use {_SIZES[name]}"

@@ -13,6 +13,7 @@ import numpy as np
 
 from lamina import dtype as dt
 from lamina.operators import FUNCTIONS, Operators, untraced_write
+from lamina.trace.assign import write
 from lamina.trace.build import NUMBER_DTYPES, as_value, constant, decayed, emit, reshape, thing_of, to_dtype, with_kind
 from lamina.trace.elementwise import elementwise
 from lamina.trace.reduction import array_of, axes_of, axis_of, reduce
@@ -159,16 +160,46 @@ def apply(ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: dict[str
     if method not in _METHODS or not (name in CALLED or name in MADE) or getattr(np, name, None) is not ufunc:
         raise NotImplementedError(f"np.{name}{'' if method == '__call__' else f'.{method}'} isn't there")
     options = {key: value for key, value in options.items() if key not in ("order", "subok")}
-    for each in options.pop("out", ()):
-        if isinstance(each, Operators):
+    outs = options.pop("out", ())
+    for each in outs:
+        if isinstance(each, Operators) and type(each) is not Value:
             raise untraced_write(each)
-        if each is not None:
+        if each is not None and type(each) is not Value:
             raise NotImplementedError("the argument out isn't there: lamina's functions return new arrays")
     if options.get("where", True) is True:
         options.pop("where", None)
     elif method != "reduce":
         raise NotImplementedError("the argument where isn't there; write np.where(condition, f(x), other)")
-    return _METHODS[method](ufunc, inputs, options)
+    results = _METHODS[method](ufunc, inputs, options)
+    if not any(type(each) is Value for each in outs):
+        return results
+    several = results if isinstance(results, tuple) else (results,)
+    written = tuple(
+        result if out is None else FUNCTIONS["assign"](out, result) for out, result in zip(outs, several, strict=True)
+    )
+    return written if isinstance(results, tuple) else written[0]
+
+
+_COMBINED = {
+    "add": "add",
+    "subtract": "subtract",
+    "multiply": "multiply",
+    "divide": "divide",
+    "maximum": "max",
+    "minimum": "min",
+    "bitwise_and": "bitwise_and",
+    "bitwise_or": "bitwise_or",
+    "bitwise_xor": "bitwise_xor",
+}
+
+
+def _at(ufunc: np.ufunc, inputs: Sequence[Any], options: dict[str, Any]) -> None:
+    """``ufunc.at(a, indices, b)``: each update is applied, also where several are of one element."""
+    _refuse(options)
+    if ufunc.__name__ not in _COMBINED or type(inputs[0]) is not Value:
+        raise NotImplementedError(f"np.{ufunc.__name__}.at isn't there")
+    target, key, updates = inputs
+    write(target, FUNCTIONS["scatter"](target, key, updates, combine=_COMBINED[ufunc.__name__]))
 
 
 def _refuse(options: dict[str, Any]) -> None:
@@ -272,4 +303,5 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "reduce": _reduced,
     "accumulate": _accumulated,
     "outer": _outer,
+    "at": _at,
 }

@@ -31,10 +31,11 @@ def write(target: Value, value: Value) -> None:
             f"assignment to an array in which several indices share an element ({layout}): which value stays is not "
             "defined; copy it first"
         )
-    store(target, _fitted(value, target))
+    store(target, fitted(value, target))
 
 
-def _fitted(value: Value, target: Value) -> Value:
+def fitted(value: Value, target: Value) -> Value:
+    """A value in the dtype and shape of the array it is put into; `ValueError` where it does not fit."""
     extra = len(value.shape) - len(target.shape)
     if extra > 0 and set(value.shape[:extra]) == {1}:
         value = reshape(value, value.shape[extra:])  # NumPy lets an assigned value have more axes of extent 1
@@ -52,6 +53,21 @@ def same_place(a: Value, b: Value) -> bool:
     return a.layout == b.layout and a.shifts == b.shifts and a.shape == b.shape
 
 
+def over(mask: Value, target: Value) -> Value:
+    """A mask of the first axes of an array, for each element."""
+    rank = len(mask.shape)
+    if mask.shape != target.shape[:rank]:
+        pairs = enumerate(zip(mask.shape, target.shape, strict=False))
+        axis = next((i for i, (a, b) in pairs if a != b), len(target.shape))
+        if axis == len(target.shape):
+            raise IndexError(f"too many indices for array: array is {axis}-dimensional, but {rank} were indexed")
+        raise IndexError(
+            f"boolean index did not match indexed array along axis {axis}; size of axis is {target.shape[axis]} "
+            f"but size of corresponding boolean axis is {mask.shape[axis]}"
+        )
+    return broadcast_to(reshape(mask, (*mask.shape, *[1] * (len(target.shape) - rank))), target.shape)
+
+
 @function
 def setitem(x: Any, key: Any, value: Any, /) -> None:
     """``x[key] = value`` on a traced array: what every view of the same memory sees from then on.
@@ -66,6 +82,9 @@ def setitem(x: Any, key: Any, value: Any, /) -> None:
     array([0., 1., 1.])
     """
     target, given = as_value(x), as_value(value, "the assigned value")
+    if type(key) is Value and key.dtype == dt.bool and key.shape and key.is_traced and given.shape == ():
+        write(target, FUNCTIONS["where"](over(key, target), fitted(given, target), target))
+        return
     whole = key if isinstance(key, tuple) else (key,)
     if not any(item is Ellipsis for item in whole):
         whole = (*whole, Ellipsis)  # an array, a view of one element too
@@ -74,7 +93,7 @@ def setitem(x: Any, key: Any, value: Any, /) -> None:
         if not (type(value) is Value and given.cell is part.cell and same_place(given, part)):  # what += has written
             write(part, given)
     else:
-        write(target, FUNCTIONS["scatter"](target, key, _fitted(given, part)))
+        write(target, FUNCTIONS["scatter"](target, key, fitted(given, part)))
 
 
 @function

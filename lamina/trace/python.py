@@ -713,7 +713,17 @@ def augmented(name: str, thing: Any, value: Any) -> Any:
 
 def augmented_item(name: str, thing: Any, key: Any, value: Any) -> None:
     """``thing[key] += value``."""
+    if _is_mask(key) and type(thing) is Value:
+        # the masked elements alone are as many as a run tells; each element is computed, and chosen
+        result = _BINARY[name](thing, value)
+        if as_value(value).shape == ():
+            assign.setitem(thing, ..., FUNCTIONS["where"](assign.over(key, thing), result, thing))
+            return
     setitem(thing, key, augmented(name, getitem(thing, key), value))
+
+
+def _is_mask(key: Any) -> bool:
+    return type(key) is Value and key.dtype == dt.bool and bool(key.shape) and key.is_traced
 
 
 def augmented_attribute(name: str, thing: Any, attribute: str, value: Any) -> None:

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from enum import Enum
 from typing import Any, NoReturn
 
+import numpy as np
+
 from lamina.dtype import DType
 from lamina.errors import ConcretizationError
 from lamina.expr import Expr, describe
@@ -195,6 +197,24 @@ class Value(Operators):
         flat = given.reshape(-1)
         is_view = given.layout is None or given.layout.is_contiguous
         return flat if is_view else FUNCTIONS["asarray"](flat, copy=True)
+
+    # What writes in place
+
+    def sort(self, axis: int = -1, kind: Any = None, order: None = None, *, stable: bool | None = None) -> None:
+        """Sort the array in place along an axis."""
+        FUNCTIONS["setitem"](self, ..., FUNCTIONS["sort"](self, axis=axis))
+
+    def partition(self, kth: Any, axis: int = -1, kind: Any = None, order: None = None) -> None:
+        """Put the element of place ``kth`` where it belongs; sorting does."""
+        self.sort(axis)
+
+    def fill(self, value: Any) -> None:
+        """Make every element this value."""
+        FUNCTIONS["setitem"](self, ..., value)
+
+    def put(self, indices: Any, values: Any, mode: str = "raise") -> None:
+        """Put values at places of the elements in C order."""
+        self.__array_function__(np.put, (Value,), (self, indices, values, mode), {})
 
     # What needs the elements
 
