@@ -125,10 +125,14 @@ class Defn:
             if isinstance(reason, (TraceError, NotImplementedError)):
                 raise reason
             raise TraceError(f"{self._name} can't be traced: {reason}") from reason
+        self._run_plain(signature, reason)
+        return self._function(*args, **kwargs)
+
+    def _run_plain(self, signature: Any, reason: BaseException) -> None:
+        """From now on the function runs as it is on arguments of this signature."""
         self._plain.add(signature)
         message = f"{self._name} runs as plain Python, not compiled: {_with_line(reason)}"
-        warnings.warn(message, LaminaWarning, stacklevel=3)
-        return self._function(*args, **kwargs)
+        warnings.warn(message, LaminaWarning, stacklevel=4)
 
     def _replayed(self, error: Exception, args: Any, kwargs: Any, signature: Any) -> Any:
         """Raise an error where the undecorated function raises it: what it has written by then stays written.
@@ -141,9 +145,7 @@ class Defn:
             raise (error if type(own).__name__ == type(error).__name__ else own) from None
         if signature is None:
             raise error
-        self._plain.add(signature)
-        message = f"{self._name} can't be traced, so it runs as plain Python: {_with_line(error)}"
-        warnings.warn(message, LaminaWarning, stacklevel=3)
+        self._run_plain(signature, error)
         return result
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:

@@ -236,7 +236,7 @@ def test_a_number_whose_value_is_needed_is_pinned(demand) -> None:
         lambda n, x: x if n > 2 else -x,
         lambda n, x: x if n else -x,
         lambda n, x: x if n * 2 + 1 == 7 else -x,
-        lambda n, x: x if 1 < n <= 3 and not n == 2 else -x,
+        lambda n, x: x if 1 < n <= 3 and not (n == 2 or x[n] > 5) else -x,
         lambda n, x: x * int(n),
         lambda n, x: x * float(n),
         lambda n, x: x[n] + x[: len(x) - 1].sum(),
