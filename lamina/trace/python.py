@@ -202,12 +202,13 @@ class Range:
 
     @property
     def count(self) -> Value:
-        """How many numbers it has."""
+        """How many numbers it has; none where this is negative."""
         start, stop = (to_dtype(as_value(each), dt.int64) for each in (self.start, self.stop))
-        zero, step = (constant(each, dt.int64) for each in (0, self.step))
-        reach = emit("subtract", stop, start)
-        steps = reach if self.step == 1 else emit("negative", emit("floor_divide", emit("negative", reach), step))
-        return emit("maximum", steps, zero, kind=Kind.NUMBER)
+        reach = stop if type(self.start) is int and self.start == 0 else emit("subtract", stop, start)
+        if self.step != 1:  # rounded up
+            steps = emit("floor_divide", emit("negative", reach), constant(self.step, dt.int64))
+            reach = emit("negative", steps)
+        return Value(node_of(reach), scope_now(), Kind.NUMBER)  # below 0 it counts as none
 
 
 class Zipped:
