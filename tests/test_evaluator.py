@@ -44,6 +44,14 @@ def test_leaves() -> None:
     np.testing.assert_array_equal(t, array)
 
 
+def test_a_constant_that_is_a_result_is_not_to_be_written() -> None:
+    """It is the program's own memory, and there again at the next run."""
+    compiled = compile_graph(Graph((), (constant(2.5), Expr("constant", (7,), INT, (2,)))))
+    for result in compiled():
+        with pytest.raises(ValueError, match="read-only"):
+            result[...] = 0
+
+
 def test_a_tensor_is_read_when_it_runs() -> None:
     array = np.arange(3.0)
     node = sin(Expr("tensor", (lamina.asarray(array),), F, (3,)))

@@ -7,7 +7,7 @@ import lamina
 from lamina.errors import GraphError
 from lamina.expr import Expr, Graph, Scoped, Source, build, check
 from lamina.layout import Layout, move
-from tests.expr.graphs import INT, SYNTAX_NODES, F, add, chain, cond, doubling, less, param, random_graph, sin
+from tests.expr.graphs import INT, SYNTAX_NODES, F, add, chain, cond, constant, doubling, less, param, random_graph, sin
 
 
 def graph(params, outputs, effects=()) -> Graph:
@@ -101,6 +101,12 @@ def broken_graphs():
             ),
         ),
         "uses .*; pass it in as an argument",
+    )
+    fixed = sin(constant(1.0))  # no parameter says whose it is
+    yield (
+        "a node without parameters of two scopes",
+        graph((X,), (build("while", (X,), (INNER,), less(INNER, fixed), (INNER,)), fixed)),
+        "uses <Expr sin: .* of the scope f.*; pass it in as an argument",
     )
     yield "a captured node in a fun", graph((X,), build("fun", (INNER,), add(INNER, sin(X)), "g")), "fun g"
     yield (
