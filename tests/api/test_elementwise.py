@@ -420,7 +420,6 @@ def test_complex(dtype: np.dtype) -> None:
         (lambda: lamina.round(np.ones(2), 1.5), TypeError, "round"),
         (lambda: lamina.clip(np.ones(2, np.int8), 300), OverflowError, "300"),
     ],
-    ids=str,
 )
 def test_errors_name_the_function_and_what_was_wrong(call: Any, error: Any, said: str) -> None:
     with pytest.raises(error, match=said) as caught:
