@@ -399,7 +399,8 @@ def _view(node: Expr, plan: _Plan) -> Step:
     root, layout, shifts = node.args
 
     def step(env: Environment) -> Any:
-        return np.array(_placed(np.ascontiguousarray(env[root]), layout, [(env[by], stride) for by, stride in shifts]))
+        # a view of NumPy's, whose strides are the layout's: what follows adds up in the order that NumPy would
+        return _placed(np.ascontiguousarray(env[root]), layout, [(env[by], stride) for by, stride in shifts])
 
     return step
 
