@@ -4,13 +4,19 @@ Wherever NumPy or Python has a class for what went wrong, lamina raises that cla
 catches NumPy's errors catches lamina's too.
 """
 
+from numpy import exceptions as _numpy_exceptions
 
-class AxisError(ValueError, IndexError):
-    """An axis outside ``0 <= axis < rank``; both a `ValueError` and an `IndexError`, as NumPy's is.
 
-    >>> issubclass(AxisError, ValueError) and issubclass(AxisError, IndexError)
+class AxisError(_numpy_exceptions.AxisError):
+    """An axis outside ``0 <= axis < rank``; a child of NumPy's, so both a `ValueError` and an `IndexError`.
+
+    >>> import numpy as np
+    >>> issubclass(AxisError, np.exceptions.AxisError) and issubclass(AxisError, (ValueError, IndexError))
     True
     """
+
+    # NumPy's keeps the message that it was made with beside the args, where no line of the user's can be added to it.
+    __str__ = Exception.__str__
 
 
 class GraphError(ValueError):

@@ -4,6 +4,7 @@ The messages are kept here as text, so that whoever changes one reads it as its 
 """
 
 import inspect
+import pickle
 import re
 import traceback
 from decimal import Decimal
@@ -420,7 +421,8 @@ def test_the_traceback_shows_the_users_function() -> None:
 
 
 def test_classes_are_numpys_or_pythons_too() -> None:
-    assert issubclass(errors.AxisError, (ValueError, IndexError))
+    assert issubclass(errors.AxisError, np.exceptions.AxisError)
+    assert issubclass(errors.AxisError, ValueError) and issubclass(errors.AxisError, IndexError)
     assert issubclass(errors.GraphError, ValueError)
     for kind in (errors.EscapedValueError, errors.ConcretizationError, errors.DataDependentShapeError):
         assert issubclass(kind, errors.TraceError) and issubclass(kind, TypeError)
@@ -441,3 +443,11 @@ def test_what_is_no_array_is_refused_by_every_door(thing) -> None:
     ):
         with pytest.raises(TypeError, match=r"lamina.*must be an array or a number.*test_errors\.py:"):
             call()
+
+
+def test_an_axis_error_keeps_its_message_in_a_pickle() -> None:
+    with pytest.raises(np.exceptions.AxisError) as caught:
+        lamina.sum(np.ones(2), axis=3)
+    back = pickle.loads(pickle.dumps(caught.value))
+    assert type(back) is errors.AxisError and str(back) == str(caught.value)
+    assert "lamina.sum: axis 3 is out of bounds" in str(back) and "test_errors.py" in str(back)

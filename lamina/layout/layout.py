@@ -233,7 +233,7 @@ class Layout:
         array([[3, 4, 5],
                [0, 1, 2]])
         """
-        import numpy as np  # the room works without NumPy
+        import numpy as np  # for these arrays alone: the room works on integers
 
         if self.numel > _MAX_LISTED:
             raise ValueError(

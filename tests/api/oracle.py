@@ -90,7 +90,7 @@ def quiet(call, *args, **kwargs):
 
 
 _CLASSES = (
-    lamina.errors.AxisError,
+    np.exceptions.AxisError,
     ZeroDivisionError,
     OverflowError,
     IndexError,
@@ -101,9 +101,7 @@ _CLASSES = (
 
 
 def error_class(error):
-    """The class that lamina's error must be of: NumPy's, but an AxisError is lamina's own."""
-    if isinstance(error, np.exceptions.AxisError):
-        return lamina.errors.AxisError
+    """The class that lamina's error must be of: NumPy's, or Python's where NumPy's is a child of it."""
     return next(each for each in _CLASSES if isinstance(error, each))
 
 
