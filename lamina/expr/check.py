@@ -3,12 +3,16 @@
 from collections.abc import Callable
 from typing import Any
 
+from lamina.array import Array
+from lamina.dtype import DType, fits
 from lamina.errors import GraphError
 from lamina.expr.graph import Graph
 from lamina.expr.node import CROSSINGS, Expr, describe
 from lamina.expr.ops import OPS, infer
 from lamina.expr.ops.row import ALL, FLOATING, NUMERIC
+from lamina.expr.syntax import PARAMS
 from lamina.expr.tree import nodes_of, post_order
+from lamina.layout import Layout
 
 
 def check(graph: Graph) -> Graph:
@@ -20,22 +24,28 @@ def check(graph: Graph) -> Graph:
     Traceback (most recent call last):
     lamina.errors.GraphError: sum: the node says float32[3], but its args give float32[]
     """
+    if not isinstance(graph, Graph):
+        raise TypeError(f"check: a lamina.expr.Graph was expected, but got {graph!r}")
+    _expect_updates(graph)
     scopes: list[tuple[str, list[Expr] | None, Any]] = [
         (graph.name, list(graph.params), (graph.effects, graph.outputs, graph.updates))
     ]
     seen: dict[Expr, str] = {}
     funs: set[Expr] = set()
+    declared: set[Expr] = set()
     while scopes:
         name, params, outputs = scopes.pop()
         own = None if params is None else set(params)
+        declared |= own or set()
         if params is not None:
             for position, param in enumerate(params):
                 if param.op != "parameter" or param.args != (position,):
                     raise GraphError(
                         f"{name}: param {position} must be a parameter of this position, but it is {param}"
                     )
+                _check_node(param)
         for node in post_order(outputs):
-            if node.op == "parameter" and own is not None and node not in own:
+            if node.op == "parameter" and (node in declared if own is None else node not in own):
                 raise GraphError(f"{name}: uses {node}, a parameter of another scope; pass it in as an argument")
             if node.op not in ("parameter", "constant", "tensor", "fun"):
                 owner = seen.setdefault(node, name)
@@ -53,19 +63,58 @@ def check(graph: Graph) -> Graph:
 def _check_node(node: Expr) -> None:
     if node.op not in OPS and node.op not in CROSSINGS:
         raise GraphError(f"no op is named {node.op!r}; the ops are {', '.join(sorted((*OPS, *CROSSINGS)))}")
+    if not _is_result(node.dtype, node.shape):
+        raise GraphError(
+            f"{node.op}: expected a lamina dtype and a tuple of ints that a layout can have, or tuples of them, "
+            f"but the node has {node.dtype!r} and {node.shape!r}"
+        )
+    params = OPS[node.op].params if node.op in OPS else PARAMS[node.op]
+    if type(node.args) is not tuple or len(node.args) != len(params):
+        raise GraphError(
+            f"{node.op}: expected the args {params}, in a tuple, but got {len(node.args)} of them: {node.args!r}"
+        )
     if node.op in _LEAVES:
-        if len(node.args) != 1 or not _LEAVES[node.op](node.args[0], node):
+        if not _LEAVES[node.op](node.args[0], node):
             raise GraphError(f"{node}: the arg {node.args!r} doesn't fit the node's dtype and shape")
         return
-    if node.op in OPS and len(node.args) != len(OPS[node.op].params):
-        raise GraphError(f"{node.op}: expected the args {OPS[node.op].params}, but got {len(node.args)} of them")
+    if node.op in OPS:
+        for operand in node._operands:
+            if operand.has_several:
+                raise GraphError(f"{node.op}: the operand {operand} has several results; read one of them by an elem")
     try:
         expected = infer(node.op, node.args)
-    except (TypeError, ValueError, AttributeError) as error:
+    except AttributeError as error:  # a rule asked what is no node for its dtype or shape
+        raise GraphError(f"{node.op}: the args {params} are not all of their kinds: {node.args!r}") from error
+    except (TypeError, ValueError) as error:
         raise GraphError(f"{node}{f' ({node.source})' if node.source else ''}: {error}") from error
     if expected != (node.dtype, node.shape):
         raise GraphError(
             f"{node.op}: the node says {describe(node.dtype, node.shape)}, but its args give {describe(*expected)}"
+        )
+
+
+def _is_result(dtype: Any, shape: Any) -> bool:
+    if type(dtype) is tuple and type(shape) is tuple and len(dtype) == len(shape):
+        return all(type(each) is DType for each in dtype) and all(map(_is_shape, shape))
+    return type(dtype) is DType and _is_shape(shape)
+
+
+def _is_shape(shape: Any) -> bool:
+    return type(shape) is tuple and all(type(extent) is int for extent in shape) and Layout.fits(shape)
+
+
+def _expect_updates(graph: Graph) -> None:
+    """Each update writes another of the graph's params, what it holds being of that param's dtype and shape."""
+    written: set[Expr] = set()
+    for update in graph.updates:
+        match update:
+            case (Expr() as param, Expr() as node) if param in graph.params and param not in written:
+                if (param.dtype, param.shape) == (node.dtype, node.shape):
+                    written.add(param)
+                    continue
+        raise GraphError(
+            f"{graph.name}: an update must be a pair of a param, each at most once, and a node of its dtype and shape, "
+            f"but it is {update!r}"
         )
 
 
@@ -75,11 +124,11 @@ def _is_position(position: Any, node: Expr) -> bool:
 
 def _is_number(number: Any, node: Expr) -> bool:
     kinds = {bool: ALL, int: NUMERIC, float: FLOATING, complex: frozenset({"complex"})}
-    return node.dtype.kind in kinds.get(type(number), ())
+    return node.dtype.kind in kinds.get(type(number), ()) and (type(number) is not int or fits(number, node.dtype))
 
 
 def _is_array(array: Any, node: Expr) -> bool:
-    return (array.dtype, tuple(array.shape)) == (node.dtype, node.shape)
+    return isinstance(array, Array) and (array.dtype, array.shape) == (node.dtype, node.shape)
 
 
 _LEAVES: dict[str, Callable[[Any, Expr], bool]] = {

@@ -219,7 +219,8 @@ def _parent_nodes(op: str, args: tuple[Any, ...]) -> Iterator[Expr]:
     crossing = CROSSINGS.get(op)
     if crossing is not None:
         for position in crossing.parent:
-            yield from _nodes_in(args[position])
+            if position < len(args):  # else an arg is missing, which `lamina.expr.check` says
+                yield from _nodes_in(args[position])
         return
     for arg in args:
         if not isinstance(arg, dict):  # a primitive's dict is its options

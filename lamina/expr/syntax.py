@@ -8,6 +8,7 @@ from lamina.expr.containers import leaves_of
 from lamina.expr.node import Expr, describe, value_of
 from lamina.expr.tree import nodes_of
 from lamina.layout import Layout
+from lamina.layout.move import Movement
 
 Result = tuple[Any, Any]
 
@@ -41,19 +42,32 @@ def _expect_results(name: str, expected: Result, came: Result) -> Result:
     return expected
 
 
+def _expect(op: str, param: str, arg: Any, kind: Any) -> None:
+    if not isinstance(arg, kind):
+        raise TypeError(f"{op}: {param} must be of the class {kind.__name__}, but it is {arg!r} ({type(arg).__name__})")
+
+
 def _elem(node: Expr, i: int) -> Result:
-    if not node.has_several or not 0 <= i < len(node.dtype):
-        raise ValueError(f"elem: {node} has no result {i}")
+    _expect("elem", "node", node, Expr)
+    if not node.has_several or type(i) is not int or not 0 <= i < len(node.dtype):
+        raise ValueError(f"elem: {node} has no result {i!r}")
     return node.dtype[i], node.shape[i]
 
 
+def _metadata(expr: Expr, note: Any) -> Result:
+    _expect("metadata", "the note", note, dict)
+    return expr.dtype, expr.shape
+
+
 def _fun(params: Any, body: Any, name: str) -> Result:
+    nodes_of(params)
+    _expect("fun", "name", name, str)
     return results_of(body)
 
 
 def _call(fun: Expr, args: Any) -> Result:
-    if fun.op != "fun":
-        raise TypeError(f"call: expected a fun, but got {fun}")
+    if type(fun) is not Expr or fun.op != "fun":
+        raise TypeError(f"call: expected a fun, but got {fun!r}")
     params, body, name = fun.args
     expected, came = [(n.dtype, n.shape) for n in nodes_of(params)], [(n.dtype, n.shape) for n in nodes_of(args)]
     if expected != came:
@@ -77,35 +91,54 @@ def _cond(clauses: Any, otherwise: Any) -> Result:
     result = results_of(otherwise)
     if not clauses:
         raise ValueError("cond: expected at least one clause")
-    for predicate, value in clauses:
+    for clause in clauses:
+        if not isinstance(clause, tuple) or len(clause) != 2:
+            raise TypeError(f"cond: a clause must be a pair (predicate, value), but it is {clause!r}")
+        predicate, value = clause
         _expect_predicate("cond", value_of(predicate))
         _expect_results("cond: a branch", result, results_of(value))
     return result
 
 
-def _runtime_call(args: Any, callback: Callable[..., Any], template: Any, options: Any) -> Result:
+def _runtime_call(args: Any, callback: Any, template: Any, options: Any) -> Result:
+    _expect("runtime_call", "callback", callback, Callable)
+    _expect("runtime_call", "options", options, dict)
     return results_of(template)
 
 
 def _hook(value: Any, name: str, callback: Any) -> Result:
+    _expect("hook", "name", name, str)
+    if callback is not None:
+        _expect("hook", "callback", callback, Callable)
     return results_of(value)
 
 
 def _check(predicate: Any, exception: Any, message: str) -> Result:
     _expect_predicate("check", predicate)
+    kind = exception if isinstance(exception, type) else type(exception)
+    if not issubclass(kind, BaseException):
+        raise TypeError(f"check: expected an exception or a class of them, but got {exception!r}")
+    _expect("check", "message", message, str)
     return dt.bool, ()
 
 
 def _move(x: Expr, movement: Any) -> Result:
+    _expect("move", "movement", movement, Movement)
     return x.dtype, movement.fit(x.shape)[0]
 
 
 def _expect_view(name: str, root: Expr, layout: Layout, shifts: Any) -> None:
-    # shifts move it at run time, so only their absence lets its span be compared with the root's memory
+    _expect(name, "layout", layout, Layout)
+    _expect(name, "shifts", shifts, tuple)
+    # shifts move it at run time: what stays is how far it reaches
     elements = Layout.contiguous(root.shape).numel
-    if not shifts and layout.span[1] > elements:
+    low, high = layout.span
+    if high - (low if shifts else 0) > elements:
         raise ValueError(f"{name}: the layout {layout} reaches beyond the {elements} elements of its root")
-    for shift, _ in shifts:
+    for pair in shifts:
+        if not isinstance(pair, tuple) or len(pair) != 2 or type(pair[0]) is not Expr or type(pair[1]) is not int:
+            raise TypeError(f"{name}: a shift must be a pair (node, stride), but it is {pair!r}")
+        shift = pair[0]
         if shift.shape != () or shift.dtype.kind not in ("signed", "unsigned"):
             raise TypeError(f"{name}: a shift must be one integer, but it is {describe(shift.dtype, shift.shape)}")
 
@@ -125,7 +158,7 @@ def _update(root: Expr, layout: Layout, shifts: Any, value: Expr) -> Result:
 
 SYNTAX: dict[str, Callable[..., Result]] = {
     "elem": _elem,
-    "metadata": lambda expr, note: (expr.dtype, expr.shape),
+    "metadata": _metadata,
     "fun": _fun,
     "call": _call,
     "while": _while,
@@ -138,3 +171,11 @@ SYNTAX: dict[str, Callable[..., Result]] = {
     "view": _view,
     "update": _update,
 }
+
+PARAMS: dict[str, tuple[str, ...]] = {
+    "parameter": ("position",),
+    "constant": ("number",),
+    "tensor": ("array",),
+    **{op: rule.__code__.co_varnames[: rule.__code__.co_argcount] for op, rule in SYNTAX.items()},
+}
+"""The names of the args of each syntax node."""

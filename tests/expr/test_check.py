@@ -7,7 +7,21 @@ import lamina
 from lamina.errors import GraphError
 from lamina.expr import Expr, Graph, Scoped, Source, build, check
 from lamina.layout import Layout, move
-from tests.expr.graphs import INT, SYNTAX_NODES, F, add, chain, cond, constant, doubling, less, param, random_graph, sin
+from tests.expr.graphs import (
+    INT,
+    SYNTAX_NODES,
+    F,
+    add,
+    chain,
+    cond,
+    constant,
+    doubling,
+    less,
+    param,
+    random_graph,
+    sin,
+    while_,
+)
 
 
 def graph(params, outputs, effects=()) -> Graph:
@@ -135,6 +149,69 @@ def broken_graphs():
         graph((V,), Expr("update", (V, Layout((2,), (0,)), (), V), F, (4,))),
         "update",
     )
+    truth, several = Expr("constant", (True,), lamina.bool, ()), while_(X, Y)
+    for what, node in {
+        "a dtype by its name": Expr("sin", (X,), "float64", ()),
+        "NumPy's dtype": Expr("sin", (X,), np.dtype("float64"), ()),
+        "an extent below 0": param(0, F, (-3,)),
+        "an extent that is no int": param(0, F, (3.0,)),
+        "NumPy's integer as an extent": param(0, F, (np.int64(3),)),
+        "a shape that is no tuple": param(0, F, 3),
+        "33 axes": param(0, F, (1,) * 33),
+        "more than 2**53 elements": Expr("constant", (1.0,), F, (2**54,)),
+    }.items():
+        yield what, graph((node,) if node.op == "parameter" else (X,), node), "expected a lamina dtype and a tuple of"
+    for what, node in {
+        "int8": Expr("constant", (300,), lamina.int8, ()),
+        "uint8": Expr("constant", (-1,), lamina.uint8, ()),
+        "a float": Expr("constant", (10**400,), F, ()),
+        "an array of NumPy's": Expr("tensor", (np.ones(2),), F, (2,)),
+        "no array": Expr("tensor", ("a",), F, ()),
+    }.items():
+        yield f"a leaf of what doesn't fit {what}", graph((), node), "doesn't fit the node's dtype"
+    for op in sorted(SYNTAX_NODES.keys() - {"parameter"}):
+        yield f"an arg of {op} that is missing", graph((), Expr(op, (), F, ())), f"{op}: expected the args .*got 0 of"
+    yield "args in a list", graph((X,), Expr("sin", [X], F, ())), "sin: expected the args .* in a tuple"
+    yield "an operand with several results", graph((X, Y), Expr("sin", (several,), F, ())), "several results.* elem"
+    for what, node, message in [
+        ("an elem of no int", Expr("elem", (several, True), F, ()), "has no result True"),
+        ("an elem of no node", Expr("elem", (3, 0), F, ()), "node must be of the class Expr"),
+        ("a note that is no dict", Expr("metadata", (X, 3), F, ()), "note must be of the class dict"),
+        ("a name that is no str", Expr("fun", ((INNER,), INNER, 5), F, ()), "name must be of the class str"),
+        ("a param that is no node", Expr("fun", ((1,), INNER, "f"), F, ()), "a leaf is 1"),
+        ("a call of a number", Expr("call", (3, (X,)), F, ()), "expected a fun, but got 3"),
+        ("a clause that is no pair", Expr("cond", ((X,), X), F, ()), "a clause must be a pair"),
+        ("a callback that is none", Expr("runtime_call", ((X,), 3, X, {}), F, ()), "of the class Callable"),
+        ("options that are no dict", Expr("runtime_call", ((X,), len, X, ()), F, ()), "of the class dict"),
+        ("a hook without a name", Expr("hook", (X, 3, None), F, ()), "name must be of the class str"),
+        ("a hook of no callback", Expr("hook", (X, "h", 3), F, ()), "callback must be of the class Callable"),
+        ("a check that raises a number", Expr("check", (truth, 3, "m"), lamina.bool, ()), "expected an exception"),
+        ("a check that raises a class", Expr("check", (truth, int, "m"), lamina.bool, ()), "expected an exception"),
+        ("a message that is no str", Expr("check", (truth, ValueError, 3), lamina.bool, ()), "of the class str"),
+        ("a move of no movement", Expr("move", (X, "a"), F, ()), "movement must be of the class Movement"),
+        ("a move of no node", Expr("move", (3, move.Reshape(())), F, ()), "move: the args .* of their kinds"),
+        ("a view of no layout", Expr("view", (X, "a", ()), F, ()), "layout must be of the class Layout"),
+        ("shifts that are no tuple", Expr("view", (X, Layout((), ()), None), F, ()), "of the class tuple"),
+        ("a stride that is no int", Expr("view", (X, Layout((), ()), ((X, 1.5),)), F, ()), "a pair .node, stride"),
+        ("an axis that is no int", Expr("cumulative_sum", (X, 0.0), F, ()), "an axis must be an int"),
+    ]:
+        yield what, graph((X, Y), node), message
+    yield (
+        "a shifted view that is longer than its root",
+        graph((V, INT1), Expr("view", (V, Layout((7,), (1,)), ((INT1, 1),)), F, (7,))),
+        "reaches beyond the 4 elements of its root",
+    )
+    yield (
+        "a block whose default reads a parameter of its parent's",
+        graph((X,), build("block", "b", (X,), sin(X), None)),
+        "block .*: uses .* a parameter of another scope; pass it in",
+    )
+    for what, updates in {
+        "an update of what is no param": ((sin(X), X),),
+        "an update of another shape": ((X, V),),
+        "two updates of one param": ((X, X), (X, sin(X))),
+    }.items():
+        yield what, Graph((X,), X, (), "f", updates), "f: an update must be a pair of a param, each at most once"
     yield (
         "a wrong effect",
         graph((X,), X, (Expr("check", (X, ValueError, "m"), lamina.bool, ()),)),
@@ -176,6 +253,11 @@ def test_effects_in_every_scope_are_checked() -> None:
     bad = Expr("check", (X, ValueError, "m"), lamina.bool, ())
     with pytest.raises(GraphError, match="predicate must be bool"):
         check(graph((X,), cond(less(X, X), Scoped([bad], X), X)))
+
+
+def test_what_is_no_graph() -> None:
+    with pytest.raises(TypeError, match="Graph was expected, but got <Expr parameter"):
+        check(X)
 
 
 def test_a_graph_of_anything_but_nodes() -> None:

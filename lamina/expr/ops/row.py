@@ -90,7 +90,9 @@ def expect_kind(name: str, operand: Any, kinds: Kinds, param: str = "x") -> None
 
 
 def expect_axis(name: str, axis: int, shape: Shape) -> None:
-    """Raise `ValueError` unless ``0 <= axis < rank``."""
+    """Raise `TypeError` for what is no int, `ValueError` unless ``0 <= axis < rank``."""
+    if type(axis) is not int:
+        raise TypeError(f"{name}: an axis must be an int, but it is {axis!r}")
     if not 0 <= axis < len(shape):
         raise ValueError(f"{name}: axis {axis} is outside the axes of shape {shape}")
 
