@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from lamina import dtype as dt
 from lamina.errors import TraceError
 from lamina.expr import Expr, describe, with_effects
-from lamina.trace.build import as_value, constant, node_of, scope_now, to_dtype
+from lamina.trace.build import as_value, constant, emit, node_of, scope_now, to_dtype
 from lamina.trace.choice import Choice
 from lamina.trace.control import predicate_of
 from lamina.trace.mixed import code_of, codes_of, dtype_for, is_mixed, with_code
@@ -152,6 +152,10 @@ class _Merge:
             return a
         if a.dtype != b.dtype or a.shape != b.shape:
             raise CannotMerge(f"{_shown(name)} is {_what(a)} in one and {_what(b)} in the other")
+        for chosen, other, when in ((a, b, True), (b, a, False)):
+            narrowed = self._narrowed(chosen, other, when)
+            if narrowed is not None:
+                return narrowed
         assert a.cell is not None and b.cell is not None
         key = a.cell, b.cell
         both_new = (
@@ -164,6 +168,25 @@ class _Merge:
             self.cells[key] = self._pair(self.left.memories[a.cell], self.right.memories[b.cell])
         layout = a.layout
         return _Later(lambda results: Value.alias(results[self.cells[key]], layout))
+
+    def _narrowed(self, chosen: Value, other: Value, when: bool) -> Value | None:
+        """What is `chosen` `when` the predicate is so and else `other`, where `chosen` may itself be `other`.
+
+        One choice then says when it is the third: choices in each turn of an unrolled loop would else grow without end.
+        """
+        if type(chosen.cell) is not Choice or chosen.layout is not None:
+            return None
+        inner, (then, otherwise) = chosen.cell.predicate, chosen.cell.sides
+        if same_alias(otherwise, other):
+            third = then
+        elif same_alias(then, other):
+            inner, third = emit("logical_not", inner), otherwise
+        else:
+            return None
+        never = constant(False, dt.bool)
+        outcomes = (inner, never) if when else (never, inner)
+        node = self.scope.emit("cond", ((node_of(self.predicate), node_of(outcomes[0])),), node_of(outcomes[1]))
+        return Value.alias(Choice(self.scope, Value(node, self.scope, Kind.NUMBER), third, other), None)
 
     def _is_new(self, cell: Cell | None) -> bool:
         """Whether the memory was made in one of the branches."""

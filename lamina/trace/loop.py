@@ -58,6 +58,7 @@ class _Carried(NamedTuple):
     shape: tuple[int, ...]
     kind: Kind
     codes: frozenset[int] = frozenset()  # what it may be, where a run alone tells
+    may_stay: bool = False  # an array that some turns replace: whether one has is carried beside it
 
 
 class _Again(Exception):
@@ -249,12 +250,15 @@ def _attempt(loop: _Loop, count: Any, first: int, has_run: bool, start: tuple[An
         with scope:
             index = None if turns is None else Value(scope.param(dt.int64, ()), scope, Kind.NUMBER)
             inner = list(start)
+            before: dict[int, Any] = {}  # whether an earlier turn has replaced an array
             for k in order:
                 each = how.carried[k]
                 inner[k] = Value(scope.param(each.dtype, each.shape), scope, each.kind)
                 if each.codes:
                     inner[k].codes = each.codes
                     inner[k].code = Value(scope.param(dt.int64, ()), scope, Kind.NUMBER)
+                if each.may_stay:
+                    before[k] = Value(scope.param(dt.bool, ()), scope, Kind.NUMBER)
             for k in how.dead:
                 inner[k] = Poison(loop.names[k])
             phase = Value(scope.param(dt.int64, ()), scope, Kind.NUMBER) if how.moved else None
@@ -263,7 +267,8 @@ def _attempt(loop: _Loop, count: Any, first: int, has_run: bool, start: tuple[An
             test, test_effects = _tested(loop, scope, index, turns)
             loop.turn(None if index is None else _turn_of(index, first))
             outputs = _compared(loop, scope, start, inner, how, has_run)
-            nodes = _nodes(outputs, how, order)
+            replaced = {k: _either(scope, before[k], _replaced(loop, scope, k, inner[k], outputs[k])) for k in before}
+            nodes = _nodes(outputs, replaced, how, order)
             if phase is not None:
                 _expect_unseen(scope, start, how)
                 period = constant(_period(how.moved), dt.int64)
@@ -276,7 +281,7 @@ def _attempt(loop: _Loop, count: Any, first: int, has_run: bool, start: tuple[An
         raise
     if type(count) is not int and count is not None and _changes_kind(start, how):
         _known(count)  # what the variables are afterwards depends on whether there is a turn
-    begin = _nodes({k: as_value(start[k]) for k in order}, how, order)
+    begin = _nodes({k: as_value(start[k]) for k in order}, dict.fromkeys(before, False), how, order)
     if how.moved:
         begin.append(node_of(constant(0, dt.int64)))
     if index is not None:
@@ -299,6 +304,10 @@ def _attempt(loop: _Loop, count: Any, first: int, has_run: bool, start: tuple[An
         if how.carried[k].codes:
             final[k].codes = how.carried[k].codes
             final[k].code = Value(outer.emit("elem", node, place), outer, Kind.NUMBER)
+            place += 1
+        if how.carried[k].may_stay:
+            has_other = Value(outer.emit("elem", node, place), outer, Kind.NUMBER)
+            final[k] = Value.alias(Choice(outer, has_other, final[k], start[k]), None)
             place += 1
     for k in how.dead:
         final[k] = Poison(loop.names[k])
@@ -336,13 +345,15 @@ def _exchanged(start: tuple[Any, ...], final: list[Any], moved: dict[int, int], 
         final[k] = stands[k]
 
 
-def _nodes(values: dict[int, Value], how: _Again, order: list[int]) -> list[Expr]:
-    """The nodes of the carried variables, in order, a mixed one's code behind it."""
+def _nodes(values: dict[int, Value], replaced: dict[int, Any], how: _Again, order: list[int]) -> list[Expr]:
+    """The nodes of the carried variables, in order, and behind one what is carried beside it."""
     nodes = []
     for k in order:
         nodes.append(node_of(to_dtype(values[k], how.carried[k].dtype)))
         if how.carried[k].codes:
             nodes.append(node_of(code_of(values[k])))
+        if k in replaced:
+            nodes.append(node_of(as_value(replaced[k])))
     return nodes
 
 
@@ -365,6 +376,8 @@ def _tested(loop: _Loop, scope: Scope, index: Value | None, turns: Any) -> tuple
 def _changes_kind(start: tuple[Any, ...], how: _Again) -> bool:
     for k, carried in how.carried.items():
         value = as_value(start[k])
+        if carried.may_stay:
+            continue
         if carried.kind is Kind.ARRAY or (value.kind, value.dtype) != (carried.kind, carried.dtype):
             return True
     return False
@@ -411,7 +424,8 @@ def _compared(
             outputs[k] = _as_carried(name, how.carried[k], after)
             carried[k] = _widened(name, how.carried[k], outputs[k], loop.count is None and not has_run)
             if how.carried[k].kind is Kind.ARRAY and k not in moved:
-                _expect_own(name, k, scope, before, after, end, has_run)
+                kept = [None if j == k or j in how.dead else other for j, other in enumerate(end)]
+                _expect_own(loop, k, scope, start, before, after, kept, has_run)
         elif k in how.dead or _is_unchanged(before, after):
             continue
         elif name not in loop.live:
@@ -425,7 +439,8 @@ def _compared(
                 raise _Peel
             if loop.count is None and not has_run:
                 raise _Peel  # without a turn it stays what it was
-            carried[k] = _Carried(after.dtype, after.shape, Kind.ARRAY)
+            may_stay = type(after.cell) is Choice and _replaced(loop, scope, k, before, after) is not True
+            carried[k] = _Carried(after.dtype, after.shape, Kind.ARRAY, may_stay=may_stay)
         elif isinstance(before, Unbound) or is_number(after) or is_array(after):
             raise _Peel
         else:
@@ -436,18 +451,51 @@ def _compared(
 
 
 def _expect_own(
-    name: str, k: int, scope: Scope, before: Value, after: Value, end: tuple[Any, ...], has_run: bool
+    loop: _Loop,
+    k: int,
+    scope: Scope,
+    start: tuple[Any, ...],
+    before: Value,
+    after: Value,
+    others: list[Any],
+    has_run: bool,
 ) -> None:
     """An array is carried by value only where nothing else sees its memory, at the start of a turn and at its end."""
     assert before.cell is not None
-    if scope.read(before.cell) is not before.cell.start and not has_run:
+    is_written = scope.read(before.cell) is not before.cell.start
+    if is_written and not has_run:
         raise _Peel  # the first turn writes the array that was there before the loop
     if after is before:
         return
+    memories = set(_memories(after))
+    is_written |= not scope.written().keys().isdisjoint(_memories(start[k]))
+    if _replaced(loop, scope, k, before, after) is not True and is_written:
+        raise _Fails(f"{loop.names[k]} is replaced in some turns alone, and the array it had is written")
+    if any(is_array(other) and not memories.isdisjoint(_memories(other)) for other in others):
+        raise _Fails(f"{loop.names[k]} and another variable share an array from turn to turn")
+
+
+def _replaced(loop: _Loop, scope: Scope, k: int, before: Value, after: Value) -> Any:
+    """Whether a variable has another array after a turn than before it; a traced bool where a run alone tells."""
+    if same_alias(before, after):
+        return False
+    if type(after.cell) is Choice and after.layout is None:
+        return _chosen(scope, after.cell.predicate, *(_replaced(loop, scope, k, before, s) for s in after.cell.sides))
     if any(cell is before.cell or cell.home is not scope for cell in _memories(after)):
-        raise _Fails(f"{name} becomes a view of an array from before the turn")
-    if any(j != k and is_array(other) and other.cell is after.cell for j, other in enumerate(end)):
-        raise _Fails(f"{name} and another variable share an array from turn to turn")
+        raise _Fails(f"{loop.names[k]} becomes a view of an array from before the turn")
+    return True
+
+
+def _either(scope: Scope, first: Value, then: Any) -> Any:
+    return _chosen(scope, first, True, then)
+
+
+def _chosen(scope: Scope, predicate: Value, then: Any, otherwise: Any) -> Any:
+    """One of two truths."""
+    if type(then) is bool and then is otherwise:
+        return then
+    nodes = [node_of(as_value(each)) for each in (then, otherwise)]
+    return Value(scope.emit("cond", ((node_of(predicate), nodes[0]),), nodes[1]), scope, Kind.NUMBER)
 
 
 def _memories(array: Value) -> list[Cell]:
