@@ -34,6 +34,7 @@ from lamina.trace.build import (
 )
 from lamina.trace.elementwise import elementwise
 from lamina.trace.function import function
+from lamina.trace.order import in_order_of
 from lamina.trace.reduction import axis_of
 from lamina.trace.shapes import shape_of
 from lamina.trace.value import Kind, Value
@@ -102,8 +103,8 @@ def asarray(
     if wanted is not None and wanted != value.dtype:
         if copy is False:
             raise ValueError(f"Unable to avoid copy: the elements are {value.dtype} and are to become {wanted}")
-        return with_kind(to_dtype(value, wanted), Kind.ARRAY)
-    return with_kind(emit("copy", value) if copy else value, Kind.ARRAY)
+        return with_kind(in_order_of(value, lambda v: to_dtype(v, wanted)), Kind.ARRAY)
+    return with_kind(in_order_of(value, lambda v: emit("copy", v)) if copy else value, Kind.ARRAY)
 
 
 @function
@@ -159,8 +160,7 @@ def _filled_like(name: str, number: int, what: str) -> Any:
     ) -> Any:
         _expect_cpu(device)
         like = as_value(x)
-        value = constant(number, _dtype_or(dtype, like.dtype))
-        return with_kind(broadcast_to(value, like.shape if shape is None else shape_of(shape)), Kind.ARRAY)
+        return full_like(like, constant(number, _dtype_or(dtype, like.dtype)), dtype=dtype, shape=shape)
 
     create.__name__ = create.__qualname__ = name
     create.__doc__ = f"""An array of the dtype and shape of ``x``, unless they are given, {what}.
@@ -195,8 +195,10 @@ def full_like(
     lamina.Array([3., 3.], shape=(2,), dtype=float64)
     """
     like = as_value(x)
-    shape = like.shape if shape is None else shape
-    return full(shape, fill_value, dtype=_dtype_or(dtype, like.dtype), device=device)
+    target = _dtype_or(dtype, like.dtype)
+    if shape is not None and shape_of(shape) != like.shape:
+        return full(shape, fill_value, dtype=target, device=device)
+    return in_order_of(like, lambda v: full(v.shape, fill_value, dtype=target, device=device))
 
 
 # Of a rule

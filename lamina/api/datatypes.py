@@ -11,6 +11,7 @@ from lamina import dtype as dt
 from lamina.dtype import DType, FloatLimits, IntegerLimits, isdtype
 from lamina.trace.build import NUMBER_DTYPES, as_value, emit, thing_of, to_dtype, with_kind
 from lamina.trace.function import function
+from lamina.trace.order import in_order_of
 from lamina.trace.value import Kind, Value
 
 __all__ = ["astype", "can_cast", "finfo", "iinfo", "isdtype", "result_type"]
@@ -50,8 +51,8 @@ def astype(
         raise TypeError(f"Cannot cast array data from {value.dtype} to {target} according to the rule {casting!r}")
     value = with_kind(value, Kind.SCALAR) if value.kind is Kind.NUMBER else value
     if value.dtype == target:
-        return emit("copy", value, kind=value.kind) if copy else value
-    return to_dtype(value, target)
+        return in_order_of(value, lambda v: emit("copy", v, kind=value.kind)) if copy else value
+    return in_order_of(value, lambda v: to_dtype(v, target))
 
 
 # A cast within a kind, or to one further on, is of the same kind.

@@ -16,6 +16,7 @@ from lamina.trace import build
 from lamina.trace.build import as_value, common_dtype, emit, permute, slice_axis, to_dtype
 from lamina.trace.concrete import concrete
 from lamina.trace.function import function
+from lamina.trace.order import emit_in_order
 from lamina.trace.reduction import axis_of
 from lamina.trace.shapes import Shape, along, as_array, extents_of, line_axis
 from lamina.trace.value import Value
@@ -82,7 +83,7 @@ def _joined(values: Sequence[Value], axis: int) -> Value:
                     "all the input array dimensions except for the concatenation axis must match exactly, but along "
                     f"axis {other} array 0 has extent {wanted} and array {place} has {extent}"
                 )
-    return emit("concat", tuple(values), axis)
+    return emit_in_order("concat", values, axis, joins=True)
 
 
 @function

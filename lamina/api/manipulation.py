@@ -131,8 +131,6 @@ def _expect_view(value: Value, shape: Shape) -> None:
 def ravel(x: Any, /, order: str = "C") -> Any:
     """The elements in C order (Fortran's for ``"F"``) along one axis: a view where they lie in memory so.
 
-    Of a traced array nothing is known of its memory; the result is a view where strides can express it.
-
     >>> ravel([[1, 2], [3, 4]], order="F")
     lamina.Array([1, 3, 2, 4], shape=(4,), dtype=int64)
     """
@@ -142,7 +140,7 @@ def ravel(x: Any, /, order: str = "C") -> Any:
     if order == "F":
         value = permute(value, tuple(range(value.ndim))[::-1])
     result = build.reshape(value, (math.prod(value.shape),))
-    layout = _layout_of(value)
+    layout = value.layout or _layout_of(value)
     return result if layout is None or layout.is_contiguous else emit("copy", result)
 
 
@@ -365,7 +363,7 @@ def broadcast_to(x: Any, /, shape: Any) -> Any:
     lamina.Array([[1, 2],
                   [1, 2]], shape=(2, 2), dtype=int64)
     """
-    return build.broadcast_to(as_array(x), shape_of(shape))
+    return build.frozen(build.broadcast_to(as_array(x), shape_of(shape)))
 
 
 @function
@@ -447,7 +445,7 @@ def sliding_window_view(
         return build.broadcast_to(build.constant(0, value.dtype), (*shape, *sizes))
     for group in _ascending(windows) if windows else [[]]:
         value = apply_move(value, move.Window(group))
-    return value
+    return build.frozen(value)
 
 
 def _each(number: SupportsIndex | Sequence[SupportsIndex], what: str, count: int) -> list[int]:

@@ -19,6 +19,7 @@ from lamina.trace.build import (
 from lamina.trace.concrete import concrete
 from lamina.trace.elementwise import elementwise
 from lamina.trace.function import function
+from lamina.trace.order import emit_in_order
 from lamina.trace.reduction import array_of, axes_of, expect_no_out, place, reduce, total
 from lamina.trace.value import Value
 
@@ -142,4 +143,4 @@ def where(condition: Any, x1: Any, x2: Any, /) -> Value:
     dtype = common_dtype((x, y))
     shape = broadcast_shape(chosen.shape, x.shape, y.shape)
     operands = (to_dtype(chosen, dt.bool), to_dtype(x, dtype), to_dtype(y, dtype))
-    return emit("where", *(broadcast_to(each, shape) for each in operands))
+    return emit_in_order("where", operands, shape=shape)

@@ -9,6 +9,7 @@ from typing import Any
 
 from lamina.trace.build import emit, reshape, slice_axis
 from lamina.trace.function import function
+from lamina.trace.order import emit_in_order
 from lamina.trace.reduction import array_of, axis_of, flat
 from lamina.trace.value import Value
 
@@ -33,7 +34,7 @@ def sort(x: Any, /, *, axis: Any = -1, descending: bool = False, stable: bool = 
     """
     value, along = _line(array_of(x), axis)
     if not descending:
-        return emit("sort", value, along)
+        return emit_in_order("sort", [value], along)
     # equal elements keep their order: sort the line backwards, and turn the result around
     return _backwards(emit("sort", _backwards(value, along), along), along)
 

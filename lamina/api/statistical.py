@@ -14,6 +14,7 @@ from lamina.trace import reduction
 from lamina.trace.build import broadcast_to, decayed, emit, perform_check, permute, reshape, to_dtype
 from lamina.trace.elementwise import elementwise
 from lamina.trace.function import function
+from lamina.trace.order import emit_in_order
 from lamina.trace.reduction import (
     array_of,
     axes_of,
@@ -369,7 +370,7 @@ def _cumulative(op: str, x: Value, axis: Any, dtype: Any, include_initial: bool)
     if axis is None and len(x.shape) > 1:
         raise ValueError(f"axis must be given for an array of several axes, but x has shape {x.shape}")
     along = axis_of(0 if axis is None else axis, len(x.shape))
-    totals = emit(_CUMULATIVE_OF_BOOLS[op] if x.dtype == dt.bool else f"cumulative_{op}", x, along)
+    totals = emit_in_order(_CUMULATIVE_OF_BOOLS[op] if x.dtype == dt.bool else f"cumulative_{op}", [x], along)
     if not include_initial:
         return totals
     first = filled(0 if op == "sum" else 1, x.dtype, tuple(1 if i == along else n for i, n in enumerate(x.shape)))

@@ -1,8 +1,8 @@
 """The order of new memory: NumPy lays a result out as its operands are (order K), and what is a view depends on it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
-from lamina.trace.build import permute
+from lamina.trace.build import broadcast_to, emit, permute
 from lamina.trace.value import Value
 
 
@@ -47,3 +47,31 @@ def ordered(value: Value, axes: tuple[int, ...]) -> Value:
     """A new array of C-order memory, its axes where they belong: ``axes[i]`` is the result axis of memory axis i."""
     inverse = tuple(axes.index(axis) for axis in range(len(axes)))
     return permute(value, inverse)
+
+
+def emit_in_order(
+    op: str,
+    operands: Sequence[Value],
+    axis: int | None = None,
+    *,
+    shape: tuple[int, ...] | None = None,
+    joins: bool = False,
+) -> Value:
+    """The new array of an op on operands, along an axis where it has one, in memory of the operands' order.
+
+    The operands have one rank, or are broadcast to a shape. An op that `joins` takes them as a tuple.
+    """
+    order = order_of(operands, len(operands[0].shape if shape is None else shape))
+    if shape is not None:
+        operands = [broadcast_to(operand, shape) for operand in operands]
+    if order is not None:
+        operands = [permute(operand, order) for operand in operands]
+        axis = None if axis is None else order.index(axis)
+    made = emit(op, *((tuple(operands),) if joins else operands), *(() if axis is None else (axis,)))
+    return made if order is None else ordered(made, order)
+
+
+def in_order_of(value: Value, make: Callable[[Value], Value]) -> Value:
+    """A new array of a value's shape, which `make` gives of the value or of its axes in another order, in its order K."""
+    axes = order_of([value], len(value.shape))
+    return make(value) if axes is None else ordered(make(permute(value, axes)), axes)

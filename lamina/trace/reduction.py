@@ -21,11 +21,13 @@ from lamina.trace.build import (
     constant,
     decayed,
     emit,
+    permute,
     reshape,
     to_dtype,
     with_kind,
 )
 from lamina.trace.elementwise import elementwise
+from lamina.trace.order import order_of, ordered
 from lamina.trace.value import Kind, Value
 
 Shape = tuple[int, ...]
@@ -126,7 +128,14 @@ def _start(initial: Any, dtype: DType) -> Value:
 
 def reduce(op: str, x: Value, axes: Shape, keepdims: bool = False) -> Value:
     """A reduction of all elements along the axes."""
-    return decayed(reshape(emit(op, x, axes), reduced_shape(x.shape, axes, keepdims)))
+    shape = reduced_shape(x.shape, axes, keepdims)
+    order = order_of([x], len(x.shape))
+    if order is None:
+        return decayed(reshape(emit(op, x, axes), shape))
+    # in memory as the elements that are left
+    reduced = emit(op, permute(x, order), tuple(sorted(map(order.index, axes))))
+    left = [axis for axis in order if axis not in axes]
+    return decayed(reshape(ordered(reduced, tuple(sorted(left).index(axis) for axis in left)), shape))
 
 
 def total(op: str, x: Value, axes: Shape, *, keepdims: bool = False, initial: Any = None, where: Any = True) -> Value:

@@ -96,7 +96,7 @@ def _where_dtype(condition: Any, x: Any, y: Any) -> DType:
 ROWS = [
     # unary: sign and rounding
     _unary(
-        "copy", ALL, lambda x: np.array(x, order="K"), "The same elements, in memory of their own.", facts=_IDEMPOTENT
+        "copy", ALL, lambda x: np.array(x, order="C"), "The same elements, in memory of their own.", facts=_IDEMPOTENT
     ),
     _unary("negative", NUMERIC, np.negative, "-x.", facts={Fact.INVOLUTION: NUMERIC}),
     _unary(
