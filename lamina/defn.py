@@ -19,7 +19,7 @@ from lamina.array import Array, asarray, from_numpy, to_numpy
 from lamina.compilers import Compiled, compiler_named
 from lamina.errors import ConcretizationError, LaminaWarning, TraceError
 from lamina.expr import Graph
-from lamina.expr.containers import flatten, paths_of, unflatten
+from lamina.expr.containers import containers_in, flatten, paths_of, unflatten
 from lamina.expr.tree import all_nodes
 from lamina.layout import Layout
 from lamina.roots import Root, memory_of, overlaps_of, placed, roots_of
@@ -95,11 +95,24 @@ class Defn:
             raise
         if is_plain:
             return self._function(*args, **kwargs)
+        if entry is not None and entry.traced.graph.updates and _share_memory(entry.traced.captured, arrays):
+            reason = "an argument shares memory with an array from outside, and one of them is written"
+            if self._strict:
+                raise TraceError(f"{self._name} can't be traced: {reason}")
+            warnings.warn(f"{self._name} runs as plain Python, not compiled: {reason}", LaminaWarning, stacklevel=2)
+            return self._function(*args, **kwargs)
         if entry is None:
             _expect_arguments(self, args, kwargs)
             try:
                 entry = self._trace(signature, structure, leaves, (args, kwargs))
-            except (Untraceable, Unroll, CannotMerge, ConcretizationError, NotImplementedError) as reason:
+            except (
+                Untraceable,
+                Unroll,
+                CannotMerge,
+                ConcretizationError,
+                NotImplementedError,
+                RecursionError,
+            ) as reason:
                 return self._untraced(reason, signature, args, kwargs)
             except TraceError:
                 raise
@@ -117,7 +130,7 @@ class Defn:
             if entry.traced.graph.updates and not entry.is_seen:
                 return self._replayed(error, args, kwargs, None)
             raise
-        return _returned(entry, leaves, arrays, params, results)
+        return _returned(entry, leaves, arrays, results)
 
     def _untraced(self, reason: BaseException, signature: Any, args: Any, kwargs: Any) -> Any:
         """Run a function that can't be traced as it is, with one warning; strict: raise."""
@@ -173,7 +186,9 @@ class Defn:
 
     def _find(self, signature: Any, leaves: Sequence[Any]) -> _Entry | None:
         entry = self._entries.get(self._key(signature, leaves))
-        return entry if entry is not None and all(guard.holds() for guard in entry.guards) else None
+        if entry is None or not all(guard.holds() for guard in entry.guards):
+            return None
+        return entry if all(content.holds() for content in entry.traced.contents) else None
 
     def _trace(self, signature: Any, structure: Any, leaves: list[Any], given: Any) -> _Entry:
         with self._lock:  # one structure is traced once, from however many threads it is asked for
@@ -293,6 +308,10 @@ def trace(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Graph:
             pinned = (*pinned, *_positions(pin, leaves, pinned))
 
 
+def _share_memory(captured: Sequence[np.ndarray], arrays: Sequence[np.ndarray]) -> bool:
+    return any(np.may_share_memory(array, other) for array in arrays for other in captured)
+
+
 def _is_seen(graph: Graph) -> bool:
     return any(node.op in ("hook", "runtime_call") for node in all_nodes((graph.effects, graph.outputs, graph.updates)))
 
@@ -361,9 +380,13 @@ def _stage(
 
     def call(given: list[Any]) -> Any:
         args, kwargs = unflatten(structure, given)
+        scope = current()
+        assert scope is not None
+        inside = [each for part in (*args, *kwargs.values()) for each in containers_in(part)]
+        scope.root.containers.update((id(each), each) for each in inside)
         return python.call(function, *args, **kwargs)
 
-    return stage(name, call, shown), _Arguments(params, positions)
+    return stage(name, call, shown, [_as_numpy(leaves[i]) for i in positions]), _Arguments(params, positions)
 
 
 def _array_argument(leaf: Any, k: int, root: Root, layout: Layout | None) -> Argument:
@@ -455,11 +478,13 @@ def _returned(
     entry: _Entry,
     leaves: Sequence[Any],
     arrays: Sequence[np.ndarray],
-    memories: Sequence[np.ndarray],
     results: Sequence[np.ndarray],
 ) -> Any:
     """Put written memories back into the arguments, and the results into what the function returned."""
     graph, params = entry.traced.graph, entry.arguments.params
+    given_arrays = [
+        leaves[i] if isinstance(leaves[i], np.ndarray) else arrays[k] for k, i in enumerate(entry.arguments.arrays)
+    ]
     for (param, _), held in zip(graph.updates, results[len(graph.outputs) :], strict=True):
         if param.op == "tensor":
             to_numpy(param.args[0])[...] = held
@@ -467,11 +492,12 @@ def _returned(
         root = params[param.args[0]]
         assert isinstance(root, Root)
         for member in root.members:
-            array = leaves[entry.arguments.arrays[member.place]]
-            target = array if isinstance(array, np.ndarray) else arrays[member.place]
-            if target.flags.writeable:
-                target[...] = placed(held, member.layout)
+            if given_arrays[member.place].flags.writeable:
+                given_arrays[member.place][...] = placed(held, member.layout)
     as_lamina = any(isinstance(leaf, Array) for leaf in leaves)
+
+    def shift(leaf: Output) -> int:
+        return sum(int(results[place]) * stride for place, stride in leaf.shifts)
 
     def result(leaf: Any) -> Any:
         if not isinstance(leaf, Output):
@@ -483,14 +509,19 @@ def _returned(
         if isinstance(given, int) and _is_of_kind(leaves[given], leaf.kind):
             return leaves[given]
         if leaf.memory >= 0:
-            array = placed(results[leaf.memory], leaf.layout)
+            array = placed(results[leaf.memory], leaf.layout, shift(leaf))
         else:
             root = params[-1 - leaf.memory]
             assert isinstance(root, Root)
             for member in root.members:
-                if member.layout == leaf.layout and leaf.node.shape == arrays[member.place].shape:
+                is_all_of_it = member.layout == leaf.layout and leaf.node.shape == arrays[member.place].shape
+                if is_all_of_it and not leaf.shifts and not leaf.is_frozen:
                     return leaves[entry.arguments.arrays[member.place]]
-            array = placed(memories[-1 - leaf.memory], leaf.layout)
+            # an argument's own memory, also where a copy of it (in the machine's byte order) was computed with
+            array = placed(memory_of(root, given_arrays), leaf.layout, shift(leaf))
+        if leaf.is_frozen or (leaf.layout is not None and not leaf.layout.is_distinct):
+            array = array.view()
+            array.flags.writeable = False
         if as_lamina:
             return from_numpy(array)
         if leaf.kind is Kind.ARRAY:

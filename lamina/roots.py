@@ -117,14 +117,14 @@ def memory_of(root: Root, arrays: Sequence[np.ndarray]) -> np.ndarray:
     return flat.reshape(root.shape)
 
 
-def placed(memory: np.ndarray, layout: Layout | None) -> np.ndarray:
-    """What a layout names in a contiguous memory, as a view of it."""
+def placed(memory: np.ndarray, layout: Layout | None, shift: int = 0) -> np.ndarray:
+    """What a layout, moved by some elements, names in a contiguous memory, as a view of it."""
     if layout is None:
         return memory
     flat, width = memory.reshape(-1), memory.itemsize
     if not layout.numel:
         return np.empty(layout.shape, memory.dtype)
     view: Any = np.lib.stride_tricks.as_strided(
-        flat[layout.offset :], layout.shape, [stride * width for stride in layout.strides]
+        flat[layout.offset + shift :], layout.shape, [stride * width for stride in layout.strides]
     )
     return view  # type: ignore[no-any-return]

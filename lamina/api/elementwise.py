@@ -296,6 +296,13 @@ def complex(x1: Any, x2: Any, /) -> Value:
     return elementwise("complex", *(to_dtype(part, dtype) for part in parts))
 
 
+def _part(op: str, value: Value) -> Value:
+    part = emit(op, value, kind=value.kind)
+    if part.cell is not None and value.is_traced:
+        part.cell.part_of = f"the .{op} of a complex array"  # a view in NumPy
+    return part
+
+
 @function
 def real(x: Any, /) -> Value:
     """The real part; a real array is its own real part.
@@ -306,7 +313,7 @@ def real(x: Any, /) -> Value:
     """
     value = as_value(x)
     if value.dtype.kind == "complex":
-        return emit("real", value, kind=value.kind)
+        return _part("real", value)
     # a Python bool has the integer 1 or 0 as its real part, an array has itself
     return to_dtype(value, dt.int64) if value.kind is Kind.NUMBER and value.dtype == dt.bool else value
 
@@ -321,7 +328,7 @@ def imag(x: Any, /) -> Value:
     """
     value = as_value(x)
     if value.dtype.kind == "complex":
-        return emit("imag", value, kind=value.kind)
+        return _part("imag", value)
     dtype = dt.int64 if value.kind is Kind.NUMBER and value.dtype == dt.bool else value.dtype
     return with_kind(broadcast_to(constant(0, dtype), value.shape), value.kind)
 

@@ -23,7 +23,9 @@ def write(target: Value, value: Value) -> None:
     cell = target.cell
     if cell is None:
         raise TypeError(f"a {target.kind.value} does not support item assignment")
-    if not cell.writable:
+    if cell.part_of:
+        raise NotImplementedError(f"{cell.part_of} is written, which isn't traced yet; write the whole array")
+    if not cell.writable or target.is_frozen:
         raise ValueError("assignment destination is read-only")
     layout = target.layout
     if layout is not None and not layout.is_distinct:

@@ -15,7 +15,7 @@ from lamina.trace.build import as_value, constant, emit, node_of, scope_now, to_
 from lamina.trace.choice import Choice
 from lamina.trace.control import predicate_of
 from lamina.trace.mixed import code_of, codes_of, dtype_for, is_mixed, with_code
-from lamina.trace.rewrite import RUNTIME
+from lamina.trace.rewrite import RETURNED, RUNTIME
 from lamina.trace.scope import Cell, Scope, next_serial
 from lamina.trace.state import (
     CannotMerge,
@@ -119,6 +119,8 @@ class _Merge:
             if name.startswith(RUNTIME):
                 return b if isinstance(a, Unbound) else a  # a flag guards its use
             return Poison(name)
+        if name == RETURNED and a is True and self._is_negated(b):
+            return True  # if not returned: … return
         if is_number(a) and is_number(b):
             return self._number(a, b)
         if is_array(a) and is_array(b):
@@ -129,6 +131,11 @@ class _Merge:
         if type(a) is type(b) and isinstance(a, (str, bytes)) and a == b:
             return a
         raise CannotMerge(f"{_shown(name)} is {_what(a)} in one and {_what(b)} in the other")
+
+    def _is_negated(self, flag: Any) -> bool:
+        """Whether the predicate is that a flag isn't set."""
+        node = node_of(self.predicate)
+        return type(flag) is Value and node.op == "logical_not" and node.args[0] is node_of(flag)
 
     def _number(self, a: Any, b: Any) -> Any:
         if type(a) is type(b) and not isinstance(a, Value) and repr(a) == repr(b):

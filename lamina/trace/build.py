@@ -122,6 +122,7 @@ def captured(array: Any) -> Value:
     cell = root.captured_cells.get(node)
     if cell is None:
         writable = isinstance(array, np.ndarray) and array.flags.writeable
+        root.note_shared(array)
         cell = root.captured_cells[node] = root.new_cell(node, writable, array)
     return Value.alias(cell, None)
 
@@ -284,7 +285,18 @@ def apply_move(value: Value, movement: Any) -> Value:
     layout = value.whole_layout.move(movement)
     if layout is None:
         return Value(moved, scope_now())
-    return Value.alias(value.cell, layout, value.shifts, moved)
+    made = Value.alias(value.cell, layout, value.shifts, moved)
+    made.is_frozen = value.is_frozen
+    return made
+
+
+def frozen(value: Value) -> Value:
+    """The same array as a view that NumPy would give read-only."""
+    if value.cell is None:
+        return value
+    made = Value.alias(value.cell, value.layout, value.shifts, node_of(value))
+    made.is_frozen = True
+    return made
 
 
 def reshape(value: Value, shape: tuple[int, ...]) -> Value:

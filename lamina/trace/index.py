@@ -23,9 +23,11 @@ from lamina.trace.build import (
     captured,
     constant,
     emit,
+    node_of,
     perform_check,
     permute,
     reshape,
+    scope_now,
     to_dtype,
     with_kind,
 )
@@ -222,13 +224,13 @@ def _shifted(x: Value, key: Key) -> Value:
 
 def _within(index: Value, extent: int, axis: int) -> Value:
     """A traced integer as a place in an axis: a negative one counts from the end, one outside raises IndexError."""
-    place = with_kind(to_dtype(with_kind(index, Kind.SCALAR), dt.int64), Kind.SCALAR)
+    place = to_dtype(with_kind(index, Kind.SCALAR), dt.int64)
     zero, size = constant(0, dt.int64), constant(extent, dt.int64)
-    low = emit("less", place, zero)
-    from_end = emit("where", low, emit("add", place, size), place, kind=Kind.SCALAR)
-    inside = emit("logical_and", emit("greater_equal", from_end, zero), emit("less", from_end, size))
-    perform_check(inside, IndexError, f"index is out of bounds for axis {axis} with size {extent}")
-    return from_end
+    # gathering from an axis of this extent, of which there is one element in memory, raises what NumPy raises
+    probed = broadcast_to(constant(False, dt.bool), (*[1] * axis, extent))
+    scope = scope_now()
+    scope.perform(scope.emit("gather", node_of(probed), (*[node_of(zero)] * axis, node_of(place))))
+    return emit("where", emit("less", place, zero), emit("add", place, size), place, kind=Kind.SCALAR)
 
 
 def layout_of(key: Key, shape: Shape) -> Layout:

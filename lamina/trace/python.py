@@ -17,14 +17,15 @@ import numpy as np
 
 from lamina import dtype as dt
 from lamina.array import Array
+from lamina.expr.containers import leaves_of, map_leaves
 from lamina.operators import FUNCTIONS
 from lamina.trace import assign, loop, mixed, rewrite
 from lamina.trace.branch import branch
 from lamina.trace.build import NUMBER_DTYPES, as_value, constant, emit, node_of, perform_check, scope_now, to_dtype
 from lamina.trace.control import predicate_of
 from lamina.trace.guards import is_users
-from lamina.trace.scope import Scope, current
-from lamina.trace.state import CannotMerge, Get, Put, Unbound, Untraceable
+from lamina.trace.scope import Cell, Scope, current
+from lamina.trace.state import CannotMerge, Get, Put, Unbound, Untraceable, demand, is_array, same_alias
 from lamina.trace.value import Kind, Unroll, Value
 
 this = sys.modules[__name__]
@@ -40,9 +41,49 @@ def unbound(name: str) -> Unbound:
     return Unbound(name)
 
 
-def result(value: Any) -> Any:
-    """What a function with early returns returns."""
-    return None if isinstance(value, Unbound) else value
+def result(value: Any, has_returned: Any) -> Any:
+    """What a function with early returns returns: None where it has come to its end."""
+    known = truth(has_returned)
+    if type(known) is not bool:
+        known = demand(known, "it returns a value in one case and None in the other")
+    return value if known else None
+
+
+def seen(thing: Any) -> Any:
+    """An array that was there before, as a traced one: what it holds is read when the program runs, not now."""
+    if type(thing) is not np.ndarray or thing.dtype.kind not in "biufc" or not thing.dtype.isnative:
+        return thing
+    scope = current()
+    if scope is None:
+        return thing
+    known = scope.root.seen_arrays.get(id(thing))
+    if known is None:
+        try:
+            value = as_value(thing)
+        except (TypeError, ValueError):  # of a dtype that is none of ours
+            return thing
+        known = scope.root.seen_arrays[id(thing)] = thing, value.cell
+    assert known[1] is not None
+    return Value.alias(known[1], None)
+
+
+def _seen_item(thing: Any) -> Any:
+    return tuple(map(_seen_item, thing)) if type(thing) is tuple else seen(thing)
+
+
+def each_seen(iterable: Any) -> Any:
+    """The items of an iterable, arrays from outside as traced ones."""
+    if type(iterable) is Value or isinstance(iterable, (range, Range, Zipped, str)):
+        return iterable
+    return map(_seen_item, iterable)
+
+
+def attribute(thing: Any, name: str) -> Any:
+    """``thing.name``; a user's property is a call."""
+    found = getattr(type(thing), name, None)
+    if type(found) is property and isinstance(found.fget, FunctionType) and current() is not None:
+        return call(found.fget, thing)
+    return seen(getattr(thing, name))
 
 
 def _is_traced(thing: Any) -> bool:
@@ -104,6 +145,10 @@ def or_(first: Any, rest: Callable[[], Any]) -> Any:
     return choose(first, lambda: first, rest)
 
 
+def _is_same(a: Any, b: Any) -> bool:
+    return a is b or (is_array(a) and is_array(b) and same_alias(a, b))
+
+
 _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "Eq": operator.eq,
     "NotEq": operator.ne,
@@ -111,8 +156,8 @@ _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "LtE": operator.le,
     "Gt": operator.gt,
     "GtE": operator.ge,
-    "Is": operator.is_,
-    "IsNot": operator.is_not,
+    "Is": lambda a, b: _is_same(a, b),
+    "IsNot": lambda a, b: not _is_same(a, b),
     "In": lambda a, b: a in b,
     "NotIn": lambda a, b: a not in b,
 }
@@ -154,7 +199,7 @@ def for_(iterable: Any, body: Callable[[Any], None], test: Any, get: Get, put: P
     if items is not None:
         loop.for_loop(items, test, body, get, put, names, live)
         return
-    for item in iterable:
+    for item in each_seen(iterable):
         go_on = True if test is None else truth(test())
         if type(go_on) is not bool:
             branch(go_on, lambda item=item: body(item), lambda: None, get, put, names)  # type: ignore[misc]
@@ -273,12 +318,17 @@ def call(called: Any, /, *args: Any, **kwargs: Any) -> Any:
         owner = called.__self__
         if isinstance(owner, (list, dict, set)) and called.__name__ in _MUTATORS:
             _expect_own(owner, f"{called.__name__}() of a {type(owner).__name__}")
+            if id(owner) not in scope_now().root.objects:
+                args = tuple(map_leaves(_as_stored, each) for each in args)
         elif isinstance(owner, np.ndarray):
             return call(getattr(as_value(owner), called.__name__), *args, **kwargs)
     substitute = _substitute(called)
     if substitute is not None:
         return substitute(*args, **kwargs)
-    made_thing = called(*args, **kwargs)
+    own_call = getattr(type(called), "__call__", None)
+    if isinstance(own_call, FunctionType) and is_users(own_call):
+        return converted(own_call)(called, *args, **kwargs)
+    made_thing = seen(called(*args, **kwargs))
     if (isinstance(called, type) or is_random) and not isinstance(made_thing, Value):
         made(made_thing)
     return made_thing
@@ -309,6 +359,9 @@ def converted(function: FunctionType) -> Callable[..., Any]:
     """A user's function rewritten; itself where its source can't be had, since its operations are seen all the same."""
     if function.__code__.co_freevars and rewrite.RUNTIME in function.__code__.co_freevars:
         return function  # one that a rewritten function made
+    scope = current()
+    if scope is not None:
+        _remember_variables(scope.root, function)
     try:
         return rewrite.rewritten(function, this)
     except rewrite.NoSource:
@@ -491,7 +544,9 @@ def _creation(name: str) -> Callable[..., Any]:
     def create(*args: Any, **kwargs: Any) -> Any:
         positional: dict[int, Any] = {}
         named: dict[str, Any] = {}
+        order = kwargs.get("order", "K" if name.endswith("_like") else "C")
         for parameter, value in (*zip(parameters, args, strict=False), *kwargs.items()):
+            order = value if parameter == "order" else order
             if parameter not in parameters or len(args) > len(parameters):
                 raise TypeError(f"{name}() got an unexpected argument {parameter!r}")
             to = parameters[parameter]
@@ -505,7 +560,8 @@ def _creation(name: str) -> Callable[..., Any]:
             )
         if isinstance(positional.get(0), int) and name in ("zeros", "ones", "empty", "full"):
             positional[0] = (positional[0],)
-        return FUNCTIONS[name](*(positional[i] for i in sorted(positional)), **named)
+        made = FUNCTIONS[name](*(positional[i] for i in sorted(positional)), **named)
+        return made.copy(order) if order == ("C" if name.endswith("_like") else "F") else made
 
     return create
 
@@ -524,7 +580,8 @@ def array_(thing: Any, dtype: Any = None, *, copy: Any = True, order: Any = "K",
     """``np.array``."""
     if kwargs:
         raise NotImplementedError(f"np.array with {', '.join(kwargs)} isn't traced yet")
-    return FUNCTIONS["asarray"](thing, dtype=dtype, copy=copy)
+    made = FUNCTIONS["asarray"](thing, dtype=dtype, copy=copy)
+    return {"C": ascontiguousarray_, "F": asfortranarray_}.get(order, lambda x: x)(made) if made.shape else made
 
 
 def asarray_(thing: Any, dtype: Any = None, order: Any = None, **kwargs: Any) -> Any:
@@ -533,6 +590,17 @@ def asarray_(thing: Any, dtype: Any = None, order: Any = None, **kwargs: Any) ->
     if is_array and (dtype is None or dt.from_numpy(dtype) == dt.from_numpy(thing.dtype)):
         return thing
     return FUNCTIONS["asarray"](thing, dtype=dtype)
+
+
+def ascontiguousarray_(thing: Any, dtype: Any = None, **kwargs: Any) -> Any:
+    """``np.ascontiguousarray``."""
+    value = as_value(asarray_(thing, dtype))
+    return value if value.shape and value.whole_layout.is_contiguous else value.copy().reshape(value.shape or (1,))
+
+
+def asfortranarray_(thing: Any, dtype: Any = None, **kwargs: Any) -> Any:
+    """``np.asfortranarray``."""
+    return ascontiguousarray_(as_value(asarray_(thing, dtype)).T).T
 
 
 def _scalar(numpy_type: Any) -> Callable[..., Any]:
@@ -558,6 +626,9 @@ _SUBSTITUTES: dict[Any, Callable[..., Any]] = {
     min: _extreme("min", "Lt"),
     max: _extreme("max", "Gt"),
     print: print_,
+    str: lambda *args: str(*map(shown, args)),
+    repr: lambda thing: repr(shown(thing)),
+    format: lambda thing, *spec: format(shown(thing), *spec),
     isinstance: isinstance_,
     type: type_,
     math.sqrt: _math("sqrt", math.sqrt),
@@ -571,7 +642,8 @@ _SUBSTITUTES: dict[Any, Callable[..., Any]] = {
     math.fabs: _math("abs", math.fabs),
     np.array: array_,
     np.asarray: asarray_,
-    np.ascontiguousarray: asarray_,
+    np.ascontiguousarray: ascontiguousarray_,
+    np.asfortranarray: asfortranarray_,
     np.asanyarray: asarray_,
     np.copy: lambda a: FUNCTIONS["asarray"](a, copy=True),
     np.arange: arange_,
@@ -605,7 +677,11 @@ def _expect_own(thing: Any, what: str) -> None:
     scope = current()
     if scope is None:
         return
+    if scope.root.containers.get(id(thing)) is thing:
+        raise Untraceable(f"{what}, of an argument; return what it becomes instead")
     known = scope.root.objects.get(id(thing))
+    if known is None or known[0] is not thing:
+        _remember(scope.root, thing)
     _, owner, depth = known if known is not None and known[0] is thing else (thing, scope.root, 0)
     inner: Scope | None = scope
     while inner is not None and inner is not owner:
@@ -616,6 +692,37 @@ def _expect_own(thing: Any, what: str) -> None:
         raise CannotMerge(f"{what} happens in one branch")
 
 
+def _as_stored(thing: Any) -> Any:
+    """The array from outside itself, where a traced one stands for all of it."""
+    whole = type(thing) is Value and type(thing.cell) is Cell and thing.layout is None
+    return thing.cell.array if whole and thing.cell.array is not None else thing
+
+
+_OUTSIDE = object()  # stands for the place of a variable that is no local one
+
+
+def _kept(thing: Any, what: str, value: Any) -> Any:
+    """What is stored in an object: in one from outside, where a traced value means nothing, the array it stands for."""
+    scope = current()
+    if scope is None or type(thing) is Value:
+        return value
+    known = scope.root.objects.get(id(thing))
+    if known is not None and known[0] is thing:
+        return value
+    stored = map_leaves(_as_stored, value)
+    if any(type(leaf) is Value for leaf in leaves_of(stored)):
+        raise Untraceable(
+            f"{what} from outside is set to a result; return it, and store it where you call the function"
+        )
+    return stored
+
+
+def rebound(name: str, value: Any, is_outside: bool) -> Any:
+    """What a global, or a variable of a function around this one, is bound to."""
+    _expect_own(_OUTSIDE, f"the variable {name} of another function is bound")
+    return _kept(_OUTSIDE, f"the variable {name}", value) if is_outside else value
+
+
 def delitem(thing: Any, key: Any) -> None:
     """``del thing[key]``."""
     _expect_own(thing, f"an item of a {type(thing).__name__} is deleted")
@@ -623,15 +730,50 @@ def delitem(thing: Any, key: Any) -> None:
 
 
 def checks() -> int:
-    """How many effects there are, before a ``try``."""
+    """How many nodes may raise at run time, before a ``try``."""
     scope = current()
-    return len(scope.effects) if scope is not None else 0
+    return scope.root.risks if scope is not None else 0
 
 
 def no_checks_since(before: int) -> None:
     """At the end of a ``try``: nothing in it may raise at run time, where no handler is left to catch it."""
     if checks() != before:
         raise Untraceable("try/except around what may raise at run time")
+
+
+def _remember(root: Scope, thing: Any) -> None:
+    """What a Python object from outside is, before tracing changes it: a trace that is given up takes that back."""
+    if isinstance(thing, list):
+        items = list(thing)
+        root.undo.append(lambda: thing.__setitem__(slice(None), items))
+    elif isinstance(thing, (dict, set)):
+        content = thing.copy()
+        root.undo.append(lambda: (thing.clear(), thing.update(content)))
+    elif hasattr(thing, "__dict__"):
+        attributes = dict(vars(thing))
+        root.undo.append(lambda: (vars(thing).clear(), vars(thing).update(attributes)))
+
+
+def _remember_variables(root: Scope, function: FunctionType) -> None:
+    """The variables that a function shares with what is around it, before tracing binds them."""
+    for cell in function.__closure__ or ():
+        try:
+            root.undo.append(functools.partial(setattr, cell, "cell_contents", cell.cell_contents))
+        except ValueError:  # not bound yet
+            continue
+    namespace = function.__globals__
+    for name in rewrite.globals_bound_by(function):
+        if name in namespace:
+            root.undo.append(functools.partial(namespace.__setitem__, name, namespace[name]))
+
+
+def shown(thing: Any) -> Any:
+    """What is formatted: a traced value has no text yet."""
+    if type(thing) is not Value:
+        return thing
+    if thing.is_traced:
+        raise Untraceable("the text of a traced value is asked for; show it with print or lamina.hook")
+    return np.asarray(thing)[()] if thing.kind is not Kind.NUMBER else thing.item()
 
 
 def slice_(start: Any, stop: Any, step: Any) -> slice:
@@ -643,7 +785,9 @@ def getitem(thing: Any, key: Any) -> Any:
     """``thing[key]``."""
     if isinstance(thing, np.ndarray) and (_holds_value(key) or id(thing) in _written_arrays()):
         return as_value(thing)[key]
-    return thing[key]
+    if type(thing) is list and isinstance(key, slice):
+        return made(thing[key])
+    return seen(seen(thing)[key])
 
 
 def _written_arrays() -> set[int]:
@@ -662,8 +806,9 @@ def setitem(thing: Any, key: Any, value: Any) -> None:
     if isinstance(thing, np.ndarray) and current() is not None:
         _written_arrays().add(id(thing))
         thing = as_value(thing)
-    elif isinstance(thing, (list, dict)):
+    elif type(thing) is not Value:
         _expect_own(thing, f"an item of a {type(thing).__name__} is set")
+        value = _kept(thing, f"an item of a {type(thing).__name__}", value)
     if type(thing) is Value:
         assign.setitem(thing, key, value)
     else:
@@ -674,6 +819,9 @@ def setattr_(thing: Any, name: str, value: Any) -> None:
     """``thing.name = value``."""
     if type(thing) is not Value and not isinstance(thing, np.ndarray):
         _expect_own(thing, f"the attribute {name} is set, of an object")
+        value = _kept(thing, f"the attribute {name} of an object", value)
+    if type(thing) is Value:  # x.shape = … would change the caller's array itself
+        raise NotImplementedError(f"the attribute {name} of an array is set, which isn't traced")
     setattr(thing, name, value)
 
 

@@ -17,6 +17,7 @@ import types
 from collections.abc import Callable, Iterable
 from typing import Any
 
+RETURNED = "_lamina_returned"  # the flag of an early return
 RUNTIME = "_lamina_"  # the name through which rewritten code reaches `lamina.trace.python`
 
 
@@ -70,7 +71,27 @@ def _rewritten_code(code: types.CodeType, filename: str) -> types.CodeType:
     compiled = compile(module, code.co_filename, "exec")
     outer_code = next(c for c in compiled.co_consts if isinstance(c, types.CodeType))
     inner_code = next(c for c in outer_code.co_consts if isinstance(c, types.CodeType))
-    return inner_code.replace(co_name=code.co_name, co_qualname=code.co_qualname)
+    _globals_bound[code] = frozenset(names.globals)
+    return _renamed(inner_code, code.co_name, code.co_qualname)
+
+
+_globals_bound: dict[types.CodeType, frozenset[str]] = {}
+
+
+def globals_bound_by(function: types.FunctionType) -> frozenset[str]:
+    """The global variables that a function binds, as far as it has been rewritten before."""
+    return _globals_bound.get(function.__code__, frozenset(function.__code__.co_names))
+
+
+def _renamed(code: types.CodeType, name: str, qualname: str) -> types.CodeType:
+    """The code under the user's name, with the functions that rewriting has put into it: messages name the user's."""
+    consts = tuple(
+        _renamed(each, name, qualname)
+        if isinstance(each, types.CodeType) and each.co_name.startswith(RUNTIME)
+        else each
+        for each in code.co_consts
+    )
+    return code.replace(co_name=name, co_qualname=qualname, co_consts=consts)
 
 
 def _without_defaults(arguments: ast.arguments) -> ast.arguments:
@@ -230,6 +251,11 @@ class _Body:
         self.args = ast.arguments([], [], None, [], [], None, [])
 
 
+def _bound_by_functions_in(body: list[ast.stmt]) -> set[str]:
+    """The variables of a function that the functions inside it bind."""
+    return {name for each in body for node in ast.walk(each) if isinstance(node, ast.Nonlocal) for name in node.names}
+
+
 # Early exits
 
 
@@ -307,33 +333,37 @@ def _at(new: list[ast.stmt], old: ast.AST) -> list[ast.stmt]:
 class _Rewriter(ast.NodeTransformer):
     """Rewrites one function's statements; functions inside it with the same rewriter of their own."""
 
-    def __init__(self, names: _Names, filename: str) -> None:
+    def __init__(self, names: _Names, filename: str, around: frozenset[str] = frozenset()) -> None:
         self.names = names
         self.filename = filename
+        self.around = around  # the variables of the functions around it that are rewritten too
         self.count = 0
         self.locals = names.local
         self.flags: set[str] = set()  # names of our own
         self.loop: tuple[str | None, str | None] | None = None  # the flags of the loop around, where exits are flags
         self.return_flag: str | None = None
+        self.bound_inside: set[str] = set()
 
     # A function's body
 
     def function_body(self, body: list[ast.stmt]) -> list[ast.stmt]:
         self._totals = _count_loads(body)
+        self.bound_inside = _bound_by_functions_in(body)
         nested = _Exits([s for s in body if not isinstance(s, ast.Return)]).has_return
         if nested:
-            self.return_flag, self.return_value = "_lamina_returned", "_lamina_result"
+            self.return_flag, self.return_value = RETURNED, "_lamina_result"
             self.flags |= {self.return_flag, self.return_value}
         new = self.block(body)
         start: list[ast.stmt] = []
         if nested:
             start.append(_assign(self.return_flag, ast.Constant(False)))  # type: ignore[arg-type]
-            new.append(ast.Return(_runtime("result", _load(self.return_value))))
+            new.append(ast.Return(_runtime("result", _load(self.return_value), _load(RETURNED))))
         # every variable is bound from the start, so that loops and branches can share it
         given = self.names.parameters | self.names.outer | ({self.return_flag} if nested else set())
         shared = sorted((self.locals | self.flags) - given)
         unbound = [_assign(name, _runtime("unbound", ast.Constant(name))) for name in shared]
-        return _at([*unbound, *start, *new], body[0])
+        parameters = [_assign(name, _runtime("seen", _load(name))) for name in self.names.ordered]
+        return _at([*parameters, *unbound, *start, *new], body[0])
 
     def block(self, statements: list[ast.stmt]) -> list[ast.stmt]:
         """Statements rewritten in order; what follows one that may have left becomes a branch."""
@@ -402,7 +432,8 @@ class _Rewriter(ast.NodeTransformer):
         return _at([*functions, get, put, ast.Expr(call)], at)
 
     def _shared(self, statements: list[ast.stmt]) -> list[str]:
-        return sorted(_stored_in(statements) & (self.locals | self.flags))
+        # what is called may bind the variables that functions inside share (nonlocal)
+        return sorted((_stored_in(statements) | self.bound_inside) & (self.locals | self.flags))
 
     def _local(self, name: str, body: list[ast.stmt], shared: list[str], *parameters: str) -> ast.stmt:
         """A local function of statements that share the function's variables."""
@@ -569,15 +600,17 @@ class _Rewriter(ast.NodeTransformer):
     def visit_FunctionDef(self, node: ast.FunctionDef) -> Any:
         node.decorator_list = [self.visit(each) for each in node.decorator_list]
         node.args = self._arguments(node.args)
-        inner = _Rewriter(_Names(node), self.filename)
+        inner = self._inside(node)
         node.body = inner.function_body(node.body)
         return node
 
     def visit_Lambda(self, node: ast.Lambda) -> Any:
         node.args = self._arguments(node.args)
-        inner = _Rewriter(_Names(node), self.filename)
-        node.body = inner.visit(node.body)
+        node.body = self._inside(node).visit(node.body)
         return node
+
+    def _inside(self, node: Any) -> "_Rewriter":
+        return _Rewriter(_Names(node), self.filename, self.around | self.locals)
 
     def _arguments(self, arguments: ast.arguments) -> ast.arguments:
         arguments.defaults = [self.visit(each) for each in arguments.defaults]
@@ -592,7 +625,7 @@ class _Rewriter(ast.NodeTransformer):
     def visit_Assign(self, node: ast.Assign) -> Any:
         value = self.visit(node.value)
         if len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-            return _place(ast.Assign(node.targets, value), node)
+            return _place(ast.Assign(node.targets, self._bound(node.targets[0].id, value)), node)
         self.count += 1
         held = f"_lamina_value_{self.count}"
         new = [_assign(held, value)]
@@ -602,7 +635,7 @@ class _Rewriter(ast.NodeTransformer):
 
     def _store(self, target: ast.expr, value: ast.expr) -> list[ast.stmt]:
         if isinstance(target, ast.Name):
-            return [ast.Assign([target], value)]
+            return [ast.Assign([target], self._bound(target.id, value))]
         if isinstance(target, ast.Starred):
             return self._store(target.value, value)
         if isinstance(target, (ast.Tuple, ast.List)):
@@ -616,12 +649,19 @@ class _Rewriter(ast.NodeTransformer):
             ]
             new: list[ast.stmt] = [ast.Assign([ast.Tuple(starred, ast.Store())], value)]
             for part, each in zip(parts, target.elts, strict=True):
-                new += self._store(each, _load(part))
+                new += self._store(each, _runtime("seen", _load(part)))
             return new
         if isinstance(target, ast.Subscript):
             return [ast.Expr(_runtime("setitem", self.visit(target.value), self._key(target.slice), value))]
         assert isinstance(target, ast.Attribute)
         return [ast.Expr(_runtime("setattr_", self.visit(target.value), ast.Constant(target.attr), value))]
+
+    def _bound(self, name: str, value: ast.expr) -> ast.expr:
+        """What a name is bound to: for one of another function, or a global, only what may be kept there."""
+        if name not in self.names.globals and name not in self.names.outer:
+            return value
+        is_outside = name in self.names.globals or name not in self.around
+        return _runtime("rebound", ast.Constant(name), value, ast.Constant(is_outside))
 
     def visit_AnnAssign(self, node: ast.AnnAssign) -> Any:
         if node.value is None:
@@ -633,7 +673,7 @@ class _Rewriter(ast.NodeTransformer):
         value = self.visit(node.value)
         if isinstance(node.target, ast.Name):
             new = _runtime("augmented", operation, _load(node.target.id), value)
-            return _at([_assign(node.target.id, new)], node)
+            return _at([_assign(node.target.id, self._bound(node.target.id, new))], node)
         if isinstance(node.target, ast.Subscript):
             args = self.visit(node.target.value), self._key(node.target.slice), value
             return _at([ast.Expr(_runtime("augmented_item", operation, *args))], node)
@@ -669,12 +709,33 @@ class _Rewriter(ast.NodeTransformer):
             self._refuse(node, f"a call of {node.func.id}()")
         keywords = [ast.keyword(each.arg, self.visit(each.value)) for each in node.keywords]
         args = [self.visit(each) for each in node.args]
-        return _place(_runtime("call", self.visit(node.func), *args, keywords=keywords), node)
+        called = node.func if isinstance(node.func, ast.Name) else self._attribute(node.func)
+        return _place(_runtime("call", called, *args, keywords=keywords), node)
+
+    def _attribute(self, node: ast.expr) -> Any:
+        """A method that is called, which is no array."""
+        if not isinstance(node, ast.Attribute):
+            return self.visit(node)
+        self._refuse_private(node)
+        return self.generic_visit(node)
 
     def visit_Attribute(self, node: ast.Attribute) -> Any:
+        self._refuse_private(node)
+        return _place(_runtime("attribute", self.visit(node.value), ast.Constant(node.attr)), node)
+
+    def _refuse_private(self, node: ast.Attribute) -> None:
         if node.attr.startswith("__") and not node.attr.endswith("__"):
             self._refuse(node, f"the private name {node.attr}")
-        return self.generic_visit(node)
+
+    def visit_Name(self, node: ast.Name) -> Any:
+        """An array from outside means the traced one, which is read when the program runs."""
+        is_ours = node.id in self.locals - self.names.outer or node.id in self.around or node.id.startswith("_lamina")
+        return node if is_ours or not isinstance(node.ctx, ast.Load) else _place(_runtime("seen", node), node)
+
+    def visit_comprehension(self, node: ast.comprehension) -> Any:
+        node.iter = _runtime("each_seen", self.visit(node.iter))
+        node.ifs = [self.visit(each) for each in node.ifs]
+        return node
 
     def _refuse_walrus(self, *nodes: ast.expr) -> None:
         for node in nodes:
@@ -711,6 +772,12 @@ class _Rewriter(ast.NodeTransformer):
             return _place(_runtime("compare", ast.Constant(names[0]), *operands), node)
         chain = [_lambda(each) for each in operands]  # each is evaluated once, and not after the first false one
         return _place(_runtime("compare_chain", _strings(names), *chain), node)
+
+    def visit_FormattedValue(self, node: ast.FormattedValue) -> Any:
+        node.value = _place(_runtime("shown", self.visit(node.value)), node)
+        if node.format_spec is not None:
+            node.format_spec = self.visit(node.format_spec)
+        return node
 
     def visit_List(self, node: Any) -> Any:
         return _place(_runtime("made", self.generic_visit(node)), node)  # type: ignore[arg-type]

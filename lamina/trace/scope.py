@@ -10,6 +10,7 @@ import itertools
 import os
 import sys
 import threading
+from collections.abc import Callable
 from types import FrameType, TracebackType
 from typing import Any, NamedTuple
 
@@ -18,6 +19,9 @@ import numpy as np
 import lamina.array
 from lamina.errors import EscapedValueError
 from lamina.expr import Expr, Source, build, describe
+from lamina.trace.content import Content
+
+_RISKY = frozenset({"gather", "take_along_axis", "scatter", "runtime_call", "check"})
 
 
 class _State(threading.local):
@@ -43,7 +47,7 @@ class Cell:
     somebody's read-only array, and `array` is the captured array whose memory it is.
     """
 
-    __slots__ = ("array", "home", "serial", "start", "writable")
+    __slots__ = ("array", "home", "part_of", "serial", "start", "writable")
 
     def __init__(self, home: "Scope", start: Expr, writable: bool = True, array: Any = None) -> None:
         self.home = home
@@ -51,6 +55,7 @@ class Cell:
         self.start = start
         self.writable = writable
         self.array = array
+        self.part_of = ""  # what NumPy has as a view and here is a copy, so it must not be written
 
     def read(self, scope: "Scope") -> Expr:
         """The node of what it holds, in a scope; for kinds of cells that have no version of their own."""
@@ -83,6 +88,12 @@ class Scope:
     effects : the effects so far, in order.
     numbers : the params that stand for Python numbers given as arguments, of a root scope.
     demand : the last error for a value that was demanded, of a root scope; NumPy swallows it in places.
+    contents : the captured arrays whose elements the trace has read, of a root scope.
+    shared : which captured arrays share memory with other arrays, as text, of a root scope.
+    containers : the lists, dicts and the like among the arguments, by id, of a root scope.
+    given : the arrays among the arguments, of a root scope.
+    seen_arrays : the captured arrays that the program has named, by id, of a root scope.
+    undo : what takes back what tracing has changed outside, of a root scope.
     funs : what `lamina.trace.control` has traced of each function and structure, of a root scope.
     is_eager : of a root scope whose nodes are evaluated as it ends: what its captured arrays held isn't remembered.
     """
@@ -100,6 +111,13 @@ class Scope:
         self.funs: dict[Any, Any] = {}
         self.objects: dict[int, Any] = {}
         self.written_arrays: set[int] = set()
+        self.contents: list[Content] = []
+        self.shared: list[str] = []
+        self.containers: dict[int, Any] = {}
+        self.given: list[Any] = []
+        self.seen_arrays: dict[int, tuple[Any, Cell | None]] = {}
+        self.undo: list[Callable[[], Any]] = []
+        self.risks = 0  # nodes that may raise at run time, of a root scope
         self._tensors: dict[int, _Captured] = {}
         self.captured_cells: dict[Expr, Cell] = {}
         self._all_tensors: list[_Captured] = []
@@ -151,8 +169,21 @@ class Scope:
                 replacements[node] = Expr("tensor", (lamina.array.asarray(was),), node.dtype, node.shape, node.source)
         return replacements
 
+    def note_shared(self, array: Any) -> None:
+        """Remember it where an array that is captured shares memory with an argument or another captured array."""
+        if self.is_eager or not isinstance(array, np.ndarray):
+            return
+        for other in (*self.given, *(cell.array for cell in self.captured_cells.values())):
+            if other is array or (isinstance(other, np.ndarray) and np.may_share_memory(array, other)):
+                self.shared.append(f"a captured array of shape {array.shape} shares memory with another array")
+
+    def captured_arrays(self) -> list[Any]:
+        """The NumPy arrays that were captured."""
+        return [cell.array for cell in self.captured_cells.values() if isinstance(cell.array, np.ndarray)]
+
     def emit(self, op: str, *args: Any) -> Expr:
         """A new node of this scope, with the line of the user's source that asks for it."""
+        self.root.risks += op in _RISKY
         return build(op, *args, source=user_source())
 
     def perform(self, effect: Expr) -> Expr:

@@ -12,7 +12,9 @@ from lamina.layout import Layout
 from lamina.trace.aliasing import may_alias
 from lamina.trace.build import NUMBER_DTYPES, as_value, node_of
 from lamina.trace.choice import Choice
+from lamina.trace.content import Content
 from lamina.trace.scope import Cell, Scope
+from lamina.trace.state import Untraceable
 from lamina.trace.value import Kind, Value
 
 
@@ -61,6 +63,8 @@ class Output(NamedTuple):
     layout: Layout | None
     choice: "tuple[int, Output, Output] | None" = None  # the result that says which of two it is
     code: int = -1  # the result that says whether it is a Python number
+    shifts: tuple[tuple[int, int], ...] = ()  # results that move the layout, each by a stride
+    is_frozen: bool = False  # whether it is read-only
 
 
 class Traced(NamedTuple):
@@ -73,23 +77,28 @@ class Traced(NamedTuple):
     graph: Graph
     leaves: list[Any]
     structure: Any
+    captured: list[Any]  # the arrays from outside that it reads or writes
+    contents: list[Content]  # what it was traced for
 
 
-def stage(name: str, call: Callable[[list[Any]], Any], leaves: Sequence[Any]) -> Traced:
+def stage(name: str, call: Callable[[list[Any]], Any], leaves: Sequence[Any], arrays: Sequence[Any] = ()) -> Traced:
     """Trace ``call(leaves)``, where each leaf that is an `Argument` is a value of that dtype, shape and kind.
 
     Leaves that are no values come back as they are among the result's leaves, values as `Output`. Raises
     `lamina.trace.value.Pin` where the value of a number argument is needed.
     """
     scope = Scope(name)
+    scope.given.extend(arrays)
     with scope:
         cells: dict[int, Cell] = {}
         given = [_given(leaf, scope, cells) if isinstance(leaf, Argument) else leaf for leaf in leaves]
         params = tuple(scope.params)
         try:
             returned, structure = flatten(call(given))
-        except Exception as error:
-            if scope.demand is not None and scope.demand is not error:
+        except BaseException as error:
+            for undo in reversed(scope.undo):
+                undo()
+            if isinstance(error, Exception) and scope.demand is not None and scope.demand is not error:
                 error.add_note(f"lamina: {scope.demand}")
             raise
         places = {cell: -1 - params.index(cell.start) for cell in cells.values()}
@@ -103,7 +112,10 @@ def stage(name: str, call: Callable[[list[Any]], Any], leaves: Sequence[Any]) ->
     )
     renewed = iter(nodes)
     results = [leaf._replace(node=next(renewed)) if isinstance(leaf, Output) else leaf for leaf in results]
-    return Traced(Graph(params, tuple(outputs), tuple(effects), name, tuple(news)), results, structure)
+    if updates and scope.shared:
+        raise Untraceable(f"{scope.shared[0]}, and one of them is written; pass both as arguments")
+    graph = Graph(params, tuple(outputs), tuple(effects), name, tuple(news))
+    return Traced(graph, results, structure, scope.captured_arrays(), scope.contents)
 
 
 def _given(argument: Argument, scope: Scope, cells: dict[int, Cell]) -> Value:
@@ -153,7 +165,8 @@ class _Results:
             self.places[cell] = self.keep(self.scope.read(cell))
         place = self.places[cell]
         shown = self.nodes[place] if place >= 0 and value.layout is None else node
-        return Output(value.kind, shown, place, value.layout)
+        shifts = tuple((self.keep(node_of(by)), stride) for by, stride in value.shifts)
+        return Output(value.kind, shown, place, value.layout, shifts=shifts, is_frozen=value.is_frozen)
 
 
 def _is_array(leaf: Any) -> bool:

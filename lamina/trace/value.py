@@ -8,7 +8,7 @@ calling it. What would need the elements themselves raises an error that says wh
 import functools
 from collections.abc import Iterator
 from enum import Enum
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -18,6 +18,7 @@ from lamina.expr import Expr, describe
 from lamina.expr.tree import post_order
 from lamina.layout import Layout
 from lamina.operators import FUNCTIONS, KEYS, Operators
+from lamina.trace.content import content_of
 from lamina.trace.scope import Cell, Scope, current, escaped, user_source
 
 # pairs of a traced integer and the stride by which it moves a layout
@@ -95,7 +96,20 @@ class Value(Operators):
     (lamina.float32, (2, 3), 2, 2)
     """
 
-    __slots__ = ("_node", "_version", "cell", "code", "codes", "dtype", "kind", "layout", "scope", "shape", "shifts")
+    __slots__ = (
+        "_node",
+        "_version",
+        "cell",
+        "code",
+        "codes",
+        "dtype",
+        "is_frozen",
+        "kind",
+        "layout",
+        "scope",
+        "shape",
+        "shifts",
+    )
 
     dtype: DType
     shape: tuple[int, ...]
@@ -113,6 +127,7 @@ class Value(Operators):
         # of a number that may be Python's or NumPy's: what it is, and what it may be (see `lamina.trace.mixed`)
         self.code: Value | None = None
         self.codes: frozenset[int] = frozenset()
+        self.is_frozen = False  # whether NumPy gives it read-only
         self.cell = scope.new_cell(expr) if kind is Kind.ARRAY else None
 
     @classmethod
@@ -122,7 +137,7 @@ class Value(Operators):
         value = cls.__new__(cls)
         value.scope, value.kind, value.dtype = cell.home, Kind.ARRAY, memory.dtype
         value.cell, value.layout, value.shifts = cell, layout, shifts
-        value.code, value.codes = None, frozenset()
+        value.code, value.codes, value.is_frozen = None, frozenset(), False
         value.shape = memory.shape if layout is None else layout.shape
         value._node, value._version = (memory, memory) if node is None and layout is None else (node, memory)
         return value
@@ -193,10 +208,7 @@ class Value(Operators):
 
     def ravel(self, order: Any = "C") -> Any:
         """The elements in C order (or Fortran's) as one axis: a view of contiguous memory alone, as NumPy's is."""
-        given = self.T if order == "F" else self
-        flat = given.reshape(-1)
-        is_view = given.layout is None or given.layout.is_contiguous
-        return flat if is_view else FUNCTIONS["asarray"](flat, copy=True)
+        return FUNCTIONS["ravel"](self, order)
 
     # What writes in place
 
@@ -216,26 +228,33 @@ class Value(Operators):
         """Put values at places of the elements in C order."""
         self.__array_function__(np.put, (Value,), (self, indices, values, mode), {})
 
+    def copy(self, order: Any = "C") -> Any:
+        """An array of the same elements in memory of its own, in C order, Fortran's, or ("K", "A") this one's."""
+        if order in ("C", "F"):
+            given = self.T if order == "F" else self
+            made = FUNCTIONS["reshape"](given, given.shape, copy=True)
+            return made.T if order == "F" else made
+        return FUNCTIONS["asarray"](self, copy=True)
+
     # What needs the elements
 
     def __bool__(self) -> bool:
-        return self._demand("bool(…)", "lamina.cond, lamina.while_loop or np.where")
+        return bool(self._demand("bool(…)", "lamina.cond, lamina.while_loop or np.where"))
 
     def __int__(self) -> int:
-        return self._demand("int(…)", "x.astype(np.int64)")
+        return int(self._demand("int(…)", "x.astype(np.int64)"))
 
     def __float__(self) -> float:
-        return self._demand("float(…)", "x.astype(np.float64)")
+        return float(self._demand("float(…)", "x.astype(np.float64)"))
 
     def __complex__(self) -> complex:
-        return self._demand("complex(…)", "x.astype(np.complex128)")
+        return complex(self._demand("complex(…)", "x.astype(np.complex128)"))
 
     def __index__(self) -> int:
         if self.dtype.kind not in ("signed", "unsigned") or self.shape:
             raise TypeError("only integer scalar arrays can be converted to a scalar index")
-        return self._demand(
-            "an index, a length or range(…)", "lamina.fori_loop, or an index through x[i] with x traced"
-        )
+        wanted, instead = "an index, a length or range(…)", "lamina.fori_loop, or an index through x[i] with x traced"
+        return int(self._demand(wanted, instead))
 
     # What gives a Python number
 
@@ -257,16 +276,19 @@ class Value(Operators):
     def __trunc__(self) -> Any:
         return FUNCTIONS["number_operator"]("trunc", self)
 
-    def item(self, *index: int) -> NoReturn:
-        """A demand for the number itself, which isn't known while tracing."""
-        self._demand("item()", "the value itself")
+    def item(self, *index: int) -> Any:
+        """A demand for the number itself, which is known while tracing only of an array from outside."""
+        return self._demand("item()", "the value itself").item(*index)
 
-    def tolist(self) -> NoReturn:
-        """A demand for the numbers themselves, which aren't known while tracing."""
-        self._demand("tolist()", "the value itself")
+    def tolist(self) -> Any:
+        """A demand for the numbers themselves, which are known while tracing only of an array from outside."""
+        return self._demand("tolist()", "the value itself").tolist()
 
-    def __array__(self, dtype: Any = None, copy: bool | None = None) -> NoReturn:
-        self._demand("a conversion to a NumPy array", "a NumPy function that lamina has, or lamina.runtime_call")
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        instead = "a NumPy function that lamina has, or lamina.runtime_call"
+        array = np.array(self._demand("a conversion to a NumPy array", instead), dtype)
+        array.flags.writeable = False  # what is written there would be lost
+        return array
 
     def __setitem__(self, key: Any, value: Any) -> None:
         FUNCTIONS["setitem"](self, key, value)
@@ -275,18 +297,26 @@ class Value(Operators):
         """What an augmented assignment does: an array is written, a number or scalar is bound anew."""
         return result if self.cell is None else FUNCTIONS["assign"](self, result)
 
-    def __dlpack__(self, **_: Any) -> NoReturn:
-        self._demand("__dlpack__", "lamina.runtime_call")
+    def __dlpack__(self, **options: Any) -> Any:
+        return self._demand("__dlpack__", "lamina.runtime_call").__dlpack__(**options)
 
-    def _demand(self, wanted: str, instead: str) -> NoReturn:
-        """Ask for a restart with the number arguments that decide this value, or raise `ConcretizationError`."""
+    def _demand(self, wanted: str, instead: str) -> Any:
+        """The elements, where arrays from outside alone decide them.
+
+        Otherwise asks for a restart with the number arguments that decide them, or raises `ConcretizationError`.
+        """
         if not self.scope.is_open or current() is None:
             raise escaped(self._node or self._version, self.scope)
+        known = content_of(self.expr, self.scope)
+        if known is not None:
+            return known[()]
         leaves = [node for node in post_order(self.expr) if node.op in ("parameter", "tensor")]
         origins = [self.scope.owner(node) for node in leaves]
         root = self.scope.root
-        if origins and all(owner is root and node in root.numbers for owner, node in origins):
-            raise Pin(frozenset(root.numbers.index(node) for _, node in origins), self)
+        if origins and all(owner is root and (node in root.numbers or node.op == "tensor") for owner, node in origins):
+            numbers = frozenset(root.numbers.index(node) for _, node in origins if node.op != "tensor")
+            if numbers:
+                raise Pin(numbers, self)
         loop = next((owner for owner, _ in origins if owner.is_loop), None)
         if loop is not None:
             raise Unroll(loop, wanted)

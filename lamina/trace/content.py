@@ -1,0 +1,41 @@
+"""What arrays from outside hold, for a program that needs it while it is traced: what was read there is remembered.
+
+A captured array is read when the program runs. Where the program needs its elements earlier, for a shape, an index or a
+Python object, they are computed from what it holds now, and the trace holds for as long as it holds the same.
+"""
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from lamina.evaluator import compile_graph
+from lamina.expr import Expr, Graph
+from lamina.expr.tree import post_order
+
+if TYPE_CHECKING:
+    from lamina.trace.scope import Scope
+
+_UNKNOWN = frozenset({"parameter", "hook", "runtime_call"})
+
+
+class Content(NamedTuple):
+    """An array whose elements a trace has read, and what they were."""
+
+    array: Any
+    data: bytes
+
+    def holds(self) -> bool:
+        """Whether it holds the same still."""
+        return np.asarray(self.array).tobytes() == self.data
+
+
+def content_of(node: Expr, scope: "Scope") -> np.ndarray | None:
+    """What a node is, if it depends on arrays from outside alone, which the scope's root remembers; `None` otherwise."""
+    nodes = post_order(node)
+    if any(each.op in _UNKNOWN for each in nodes):
+        return None
+    if not scope.root.is_eager:
+        arrays = (each.args[0] for each in nodes if each.op == "tensor")
+        scope.root.contents.extend(Content(array, np.asarray(array).tobytes()) for array in arrays)
+    (result,) = compile_graph(Graph((), (node,), (), scope.name))()
+    return np.asarray(result)
