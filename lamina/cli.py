@@ -57,13 +57,17 @@ class _Parser(argparse.ArgumentParser):
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command with these arguments, those of the process if there are none; the exit status."""
     arguments = sys.argv[1:] if argv is None else list(argv)
+    cause: BaseException | None
     try:
         status = _command(arguments)
-        sys.stdout.flush()
+        print(end="", flush=True)  # which a closed stdout, None, doesn't mind
         return status
-    except BrokenPipeError:  # who read our output, `head` say, has seen enough; nothing is left to flush at exit
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    except BrokenPipeError:  # who read our output, `head` say, has seen enough
+        _drop_output()
         return 0
+    except (OSError, UnicodeEncodeError) as error:  # of ours: the files' and the program's are other classes by here
+        _drop_output()
+        status, message, cause = 2, f"the output can't be written: {_one_line(error)}", error
     except _BadInput as error:
         status, message, cause = 2, str(error), error.__cause__
     except _Raised as error:
@@ -75,6 +79,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         traceback.print_exception(cause, file=sys.stderr)
     print(f"lamina: {message}", file=sys.stderr)
     return status
+
+
+def _drop_output() -> None:
+    """Nothing is left to flush at exit, where it would raise again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _command(arguments: list[str]) -> int:
