@@ -104,17 +104,18 @@ def _is_shape(shape: Any) -> bool:
 
 
 def _expect_updates(graph: Graph) -> None:
-    """Each update writes another of the graph's params, what it holds being of that param's dtype and shape."""
+    """Each update writes another param or tensor, what that holds in the end being of its own dtype and shape."""
     written: set[Expr] = set()
     for update in graph.updates:
         match update:
-            case (Expr() as param, Expr() as node) if param in graph.params and param not in written:
-                if (param.dtype, param.shape) == (node.dtype, node.shape):
-                    written.add(param)
+            case (Expr() as root, Expr() as node) if root not in written:
+                is_memory = root in graph.params or root.op == "tensor"
+                if is_memory and (root.dtype, root.shape) == (node.dtype, node.shape):
+                    written.add(root)
                     continue
         raise GraphError(
-            f"{graph.name}: an update must be a pair of a param, each at most once, and a node of its dtype and shape, "
-            f"but it is {update!r}"
+            f"{graph.name}: an update must be a pair of a param or a tensor, each at most once, and a node of its "
+            f"dtype and shape, but it is {update!r}"
         )
 
 

@@ -17,7 +17,8 @@ class Graph:
     params : the parameter nodes, in leaf order of the arguments.
     outputs : the container the function returns, with nodes as leaves.
     effects : the nodes that must run, in this order, whether an output needs them or not.
-    updates : pairs of a param whose memory the function writes in place, and the node of what it holds at the end.
+    updates : pairs of a param, or a captured tensor, whose memory the function writes in place, and the node of what
+        it holds at the end.
     name : the function's.
 
     ``str(graph)`` is its text, which is the same for equal graphs; ``==`` compares those meanings, not identities.

@@ -211,7 +211,7 @@ def broken_graphs():
         "an update of another shape": ((X, V),),
         "two updates of one param": ((X, X), (X, sin(X))),
     }.items():
-        yield what, Graph((X,), X, (), "f", updates), "f: an update must be a pair of a param, each at most once"
+        yield what, Graph((X,), X, (), "f", updates), "f: an update must be a pair of a param or a tensor, each at"
     yield (
         "a wrong effect",
         graph((X,), X, (Expr("check", (X, ValueError, "m"), lamina.bool, ()),)),
@@ -253,6 +253,19 @@ def test_effects_in_every_scope_are_checked() -> None:
     bad = Expr("check", (X, ValueError, "m"), lamina.bool, ())
     with pytest.raises(GraphError, match="predicate must be bool"):
         check(graph((X,), cond(less(X, X), Scoped([bad], X), X)))
+
+
+def test_arguments_and_captured_arrays_may_be_written() -> None:
+    kept = np.zeros(2)
+
+    def written(x):
+        x[0] = 1.0
+        kept[1] = x[1]
+        return x
+
+    traced = lamina.trace(written, np.ones(2))
+    assert [root.op for root, _ in traced.updates] == ["parameter", "tensor"]
+    assert check(traced) is traced
 
 
 def test_what_is_no_graph() -> None:
