@@ -60,6 +60,18 @@ def map_leaves(function: Callable[[Any], Any], container: Any) -> Any:
     return unflatten(structure, [function(leaf) for leaf in leaves])
 
 
+def containers_in(container: Any) -> list[Any]:
+    """Every container in a container, itself first.
+
+    >>> containers_in((1, [2, {"a": 3}]))
+    [(1, [2, {'a': 3}]), [2, {'a': 3}], {'a': 3}]
+    """
+    parts, _ = optree.tree_flatten(container, is_leaf=lambda each: each is not container, namespace=NAMESPACE)
+    if len(parts) == 1 and parts[0] is container:
+        return []
+    return [container, *(inner for part in parts for inner in containers_in(part))]
+
+
 def is_leaf(container: Any) -> bool:
     """Whether `container` is a leaf, not a container of leaves.
 

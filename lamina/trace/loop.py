@@ -214,7 +214,7 @@ def _staged(loop: _Loop, count: Any, first: int, has_run: bool) -> None:
     """Stage a loop of `count` turns (`None`: as long as its test holds) from turn `first` on; bind its variables."""
     start = loop.get()
     carried = {
-        k: _Carried(value.dtype, value.shape, value.kind)
+        k: _Carried(value.dtype, value.shape, value.kind, value.codes)
         for k, value in ((k, as_value(thing)) for k, thing in enumerate(start) if is_number(thing))
     }
     again = _Again(carried)
