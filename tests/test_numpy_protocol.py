@@ -232,6 +232,9 @@ CALLS = """
     np.gradient(w, u, edge_order=2)
     np.gradient(w, np.array([0.0, 3.0, 6.0, 9.0, 12.0]))
     np.gradient(f, u[:2], 0.25)
+    np.bincount(k, minlength=256)
+    np.bincount(k, w, 300)
+    np.bincount(m, minlength=2)
     np.histogram(x)
     np.histogram(x, bins=4, range=(-2, 5))
     np.histogram(i, 5)
@@ -730,6 +733,7 @@ def test_functions_of_numpy_that_write():
         ("np.sort(x, order='a')", "np.sort.*order"),
         ("np.unique(x)", r"np\.unique"),
         ("np.bincount(j)", r"np\.bincount.*lamina\.scatter"),
+        ("np.bincount(k, minlength=255)", r"np\.bincount.*lamina\.scatter"),
         ("np.fft.fft(w)", r"np\.fft\.fft.*lamina\.runtime_call"),
         ("np.nonzero(x)", "nonzero"),
         ("np.where(b)", "nonzero"),

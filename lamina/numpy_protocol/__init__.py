@@ -107,7 +107,6 @@ _WRITES = frozenset({"copyto", "fill_diagonal", "place", "put", "put_along_axis"
 # What to write in place of functions whose result's shape depends on the elements.
 _SIZES = {
     "argwhere": "np.where(condition, x, y)",
-    "bincount": "lamina.scatter(zeros, x, 1, combine='add')",
     "extract": "np.where(condition, x, y)",
     "flatnonzero": "np.where(condition, x, y)",
     "intersect1d": "np.isin",

@@ -25,6 +25,7 @@ from lamina.api import (
     statistical,
     utility,
 )
+from lamina.errors import DataDependentShapeError
 from lamina.numpy_protocol.arrangement import diag
 from lamina.numpy_protocol.table import means
 from lamina.trace.build import as_value, broadcast_shape, common_dtype, decayed, emit, perform_check, reshape, to_dtype
@@ -366,6 +367,27 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     rising = searching.searchsorted(edges, value, side=side)
     falling = edges.size - searching.searchsorted(edges[::-1], value, side=side)
     return decayed(searching.where(rises, rising, falling))
+
+
+@means("bincount")
+def bincount(x: Any, weights: Any = None, minlength: Any = 0) -> Any:
+    """How often each integer occurs, or the sum of its weights, in a length that the dtype bounds."""
+    value = array_of(x)
+    length = minlength.__index__()
+    limit = 2**value.dtype.bits if value.dtype.kind == "unsigned" else 2
+    if value.dtype.kind not in ("bool", "unsigned") or length < limit:
+        raise DataDependentShapeError(
+            "the length of the result depends on elements that are unknown while tracing, unless the dtype is unsigned "
+            "and minlength past its greatest number. Use lamina.scatter(zeros, x, 1, combine='add')"
+        )
+    if value.ndim != 1:
+        raise ValueError("object too deep for desired array" if value.ndim else "object of too small depth")
+    if weights is None:
+        return indexing.scatter(creation.zeros(length, dtype=dt.int64), to_dtype(value, dt.int64), 1, "add")
+    given = to_dtype(array_of(weights), dt.float64)
+    if given.shape != value.shape:
+        raise ValueError("The weights and list don't have the same length.")
+    return indexing.scatter(creation.zeros(length), to_dtype(value, dt.int64), given, "add")
 
 
 @means("histogram")
