@@ -598,6 +598,15 @@ def _refuse_kinds(values: "NDArray[Any]") -> None:
             raise TypeError(f"asarray: lamina takes no {kind.__name__}; write {instead} for an array of its numbers")
 
 
+def _within(given: "NDArray[Any]", converted: "NDArray[Any]", dtype: DType) -> "NDArray[Any]":
+    """What NumPy made of a sequence; floats out of an integer dtype's range, which it leaves to chance, saturated."""
+    source = dtypes.BY_NUMPY.get(given.dtype)
+    if source is None or source.kind != "float" or dtype.kind not in ("signed", "unsigned"):
+        return converted
+    inside = (given > float(dtype.min) - 1) & (given < float(dtype.max) + 1)
+    return converted if inside.all() else np.where(inside, converted, dtypes.cast(given, dtype))
+
+
 def _gathered(obj: Any, wanted: DType | None, copy: bool | None) -> "NDArray[Any]":
     """What is no array yet as a NumPy array."""
     own = any(hasattr(obj, name) for name in ("__array__", "__array_interface__", "__array_struct__", "__buffer__"))
@@ -605,9 +614,9 @@ def _gathered(obj: Any, wanted: DType | None, copy: bool | None) -> "NDArray[Any
         return to_numpy(from_dlpack(obj, copy=copy))
     numbers = isinstance(obj, list | tuple | range | int | float | complex) and not isinstance(obj, np.generic)
     with np.errstate(all="ignore"):
-        if numbers and wanted is not None and not wanted.is_packed:
-            return np.asarray(obj, dtype=wanted.numpy, copy=copy)
         values = np.asarray(obj, copy=copy)
+        if numbers and wanted is not None and not wanted.is_packed:
+            return _within(values, np.asarray(obj, dtype=wanted.numpy, copy=copy), wanted)
     if values.dtype.kind == "O":
         if isinstance(obj, int):
             raise OverflowError("Python integer out of bounds for int64 and uint64")
@@ -616,6 +625,6 @@ def _gathered(obj: Any, wanted: DType | None, copy: bool | None) -> "NDArray[Any
             f"{type(obj).__name__}, with no common dtype but object"
         )
     if wanted is not None and wanted.is_packed and numbers:
-        for number in (values.min(initial=0), values.max(initial=0)) if values.dtype.kind in "iu" else ():
+        for number in (values.min(initial=0), values.max(initial=0)) if values.dtype.kind in "iuf" else ():
             dtypes.check_fits(int(number), wanted)
     return values

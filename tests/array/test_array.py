@@ -285,6 +285,30 @@ def test_lists_may_hold_arrays():
     assert asarray([asarray(1.5), 2]).tolist() == [1.5, 2]
 
 
+@pytest.mark.parametrize("dtype", [d for d in WHOLE if d.kind in ("signed", "unsigned")], ids=str)
+def test_floats_of_arrays_in_lists_saturate(dtype):
+    """NumPy refuses Python's floats that the dtype doesn't hold, and leaves those of arrays to the processor."""
+    floats = np.array([1e30, -1e30, np.nan, float(dtype.max), float(dtype.min), 2.7, 0.9])
+    expected = asarray(floats, dtype).tolist()
+    assert expected[:3] == [dtype.max, dtype.min, 0]
+    for one in (floats, asarray(floats)):
+        assert asarray([one, one], dtype).tolist() == [expected] * 2
+    halves = floats.astype(ml_dtypes.bfloat16)
+    assert asarray([halves], dtype).tolist() == [asarray(halves, dtype).tolist()]
+    assert asarray([np.array(1.0), 2**53 + 1], "int64").tolist() == [1, 2**53 + 1]
+
+
+@pytest.mark.parametrize("dtype", [d for d in DTYPES.values() if d.kind in ("signed", "unsigned")], ids=str)
+def test_pythons_floats_out_of_range_are_refused(dtype):
+    for bad in (1e30, -1e30, np.inf, np.nan):
+        for given in (bad, [bad], [[1, bad]]):
+            with pytest.raises((OverflowError, ValueError)) as numpys:
+                np.asarray(given, np.int8)
+            with pytest.raises(numpys.type):
+                asarray(given, dtype)
+    assert asarray([float(dtype.max % 2**53), dtype.min], dtype).tolist() == [dtype.max % 2**53, dtype.min]
+
+
 @pytest.mark.parametrize("dtype", DTYPES.values(), ids=str)
 def test_numbers_take_the_dtype_they_are_given(dtype):
     array = asarray([[0, 1], [1, 0]], dtype)
