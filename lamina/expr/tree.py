@@ -234,5 +234,7 @@ def scope_ids(output: Any, ids: Collection[int] | None = None) -> set[int]:
 
 def has_hooks(output: Any, names: Iterable[str]) -> bool:
     """Whether a ``hook`` of one of these names is reachable from `output`, in any scope."""
+    if isinstance(names, str):
+        raise TypeError(f"names must be several, but it is one string; write [{names!r}]")
     wanted = set(names)
     return any(node.op == "hook" and node.args[1] in wanted for node in all_nodes(output))

@@ -572,3 +572,5 @@ def test_has_hooks_looks_into_every_scope() -> None:
         assert not tree.has_hooks(node, {"shown"})
     assert tree.has_hooks(branch, iter(["shown"]))
     assert not tree.has_hooks((), ["shown"])
+    with pytest.raises(TypeError, match=r"write \['shown'\]"):
+        tree.has_hooks(shown, "shown")
