@@ -68,6 +68,14 @@ def load() -> None:
     from lamina.numpy_protocol import arrangement, numerics, rows, static, writing  # noqa: F401
 
 
+def index_trick(thing: Any, key: Any) -> Any:
+    """``np.mgrid[key]`` and its like, with traced values in the key."""
+    from lamina.numpy_protocol import tricks
+
+    return tricks.index_trick(thing, key)
+
+
+FUNCTIONS["index_trick"] = index_trick
 FUNCTIONS["array_ufunc"] = array_ufunc
 FUNCTIONS["array_function"] = array_function
 

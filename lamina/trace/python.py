@@ -781,10 +781,15 @@ def slice_(start: Any, stop: Any, step: Any) -> slice:
     return slice(start, stop, step)
 
 
+_INDEXED = tuple(map(type, (np.mgrid, np.ogrid, np.r_, np.c_)))  # what makes arrays of an index
+
+
 def getitem(thing: Any, key: Any) -> Any:
     """``thing[key]``."""
     if isinstance(thing, np.ndarray) and (_holds_value(key) or id(thing) in _written_arrays()):
         return as_value(thing)[key]
+    if isinstance(thing, _INDEXED) and _holds_value(key):
+        return FUNCTIONS["index_trick"](thing, key)
     if type(thing) is list and isinstance(key, slice):
         return made(thing[key])
     return seen(seen(thing)[key])
