@@ -47,10 +47,10 @@ def _uses(*keys: str) -> Callable[[_Method], _Method]:
 
 
 def untraced_write(written: object) -> NotImplementedError:
-    """The error for a write in place that a trace would have to remember."""
+    """The error for a write in place, into an array from outside, that a trace would have to remember."""
     return NotImplementedError(
-        f"{written!r} was written in place, and in-place writes aren't traced yet; write x = x + y for x += y, and "
-        "lamina.scatter(x, index, value), np.where(mask, value, x) or lamina.concat for x[index] = value"
+        f"{written!r}, which is no argument of the traced function, was written in place, and such writes aren't "
+        "traced; pass the array in as an argument, which is written as NumPy would"
     )
 
 
