@@ -24,6 +24,7 @@ from lamina.trace.build import (
     captured,
     constant,
     emit,
+    fresh,
     holds_value,
     permute,
     reshape,
@@ -94,7 +95,7 @@ def asarray(
     copy = None if copy is None else bool(copy)
     if not isinstance(obj, (Array, np.ndarray)) and not holds_value(obj):
         held = lamina.array.asarray(obj, wanted, copy=copy)
-        return captured(held) if held.shape else constant(held.item(), held.dtype, Kind.ARRAY)
+        return fresh(held) if held.shape else constant(held.item(), held.dtype, Kind.ARRAY)
     if copy is False and isinstance(obj, (list, tuple)):
         raise ValueError("Unable to avoid copy: a sequence of traced values becomes an array of its own")
     if copy is False and type(obj) is not Value:
@@ -234,7 +235,7 @@ def arange(
     result = dt.from_numpy(np.promote_types(*found))
     if count <= 2 or result.kind in ("bool", "complex"):
         # few elements, and complex ones, whose signed zeros no arithmetic of theirs keeps
-        return captured(lamina.array.asarray(np.arange(start, stop, step, dtype=numpy_dtype)))
+        return fresh(lamina.array.asarray(np.arange(start, stop, step, dtype=numpy_dtype)))
     first = np.empty(2, result.numpy)
     first[0], first[1] = start, start + step
     wide = dt.float32 if result in (dt.float16, dt.bfloat16) else result  # NumPy's fill of these

@@ -140,7 +140,7 @@ def ravel(x: Any, /, order: str = "C") -> Any:
     if order == "F":
         value = permute(value, tuple(range(value.ndim))[::-1])
     result = build.reshape(value, (math.prod(value.shape),))
-    layout = value.layout or _layout_of(value)
+    layout = _layout_of(value) or value.layout
     return result if layout is None or layout.is_contiguous else emit("copy", result)
 
 

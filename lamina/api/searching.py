@@ -8,11 +8,10 @@ from lamina import dtype as dt
 from lamina.trace.build import (
     as_value,
     broadcast_shape,
-    broadcast_to,
-    captured,
     common_dtype,
     decayed,
     emit,
+    fresh,
     perform_check,
     to_dtype,
 )
@@ -77,7 +76,7 @@ def nonzero(x: Any, /) -> tuple[Value, ...]:
     if not value.shape:
         raise ValueError("x must have an axis, but it is a scalar: reshape it to (1,)")
     instead = "a mask and lamina.where, a reduction with where=mask, or lamina.count_nonzero"
-    return tuple(captured(each) for each in np.nonzero(concrete(value, "the result", instead)))
+    return tuple(fresh(each) for each in np.nonzero(concrete(value, "the result", instead)))
 
 
 @function

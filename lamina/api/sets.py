@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lamina import dtype as dt
-from lamina.trace.build import broadcast_to, captured, constant, emit, to_dtype
+from lamina.trace.build import broadcast_to, constant, emit, fresh, to_dtype
 from lamina.trace.concrete import concrete
 from lamina.trace.function import function
 from lamina.trace.reduction import array_of, filled, flat
@@ -108,7 +108,7 @@ def _distinct(x: Any) -> UniqueAll:
         wide, return_index=True, return_inverse=True, return_counts=True, equal_nan=False
     )
     found = (dt.cast(values, value.dtype), indices, inverse.reshape(value.shape), counts)
-    return UniqueAll(*(captured(each) for each in found))
+    return UniqueAll(*(fresh(each) for each in found))
 
 
 _WIDE = {dt.bfloat16: dt.float32, dt.int4: dt.int8, dt.uint4: dt.uint8}

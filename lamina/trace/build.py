@@ -127,9 +127,15 @@ def captured(array: Any) -> Value:
     return Value.alias(cell, None)
 
 
+def fresh(array: Any) -> Value:
+    """A concrete array that the program makes: in memory of its own, which it may write, and new at each call."""
+    held = asarray(array)
+    return Value(Expr("tensor", (held,), held.dtype, held.shape, user_source()), scope_now())
+
+
 def _from_sequence(items: Sequence[Any], what: str) -> Value:
     if not holds_value(items):
-        return captured(asarray(items))
+        return fresh(items)
     rows = [as_value(item, what) for item in items]
     shape, dtype = rows[0].shape, dt.result_type(*(row.dtype for row in rows))  # in a sequence no number is weak
     if any(row.shape != shape for row in rows):

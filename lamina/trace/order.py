@@ -72,6 +72,6 @@ def emit_in_order(
 
 
 def in_order_of(value: Value, make: Callable[[Value], Value]) -> Value:
-    """A new array of a value's shape, which `make` gives of the value or of its axes in another order, in its order K."""
+    """A new array in a value's order K, of its shape: what `make` gives of the value with its axes in some order."""
     axes = order_of([value], len(value.shape))
     return make(value) if axes is None else ordered(make(permute(value, axes)), axes)
