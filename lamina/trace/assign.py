@@ -11,6 +11,7 @@ from lamina.operators import FUNCTIONS
 from lamina.trace.build import as_value, broadcast_shape, broadcast_to, reshape, to_dtype
 from lamina.trace.choice import store
 from lamina.trace.function import function
+from lamina.trace.state import same_alias
 from lamina.trace.value import Kind, Value
 
 
@@ -50,11 +51,6 @@ def fitted(value: Value, target: Value) -> Value:
     return broadcast_to(to_dtype(value, target.dtype), target.shape)
 
 
-def same_place(a: Value, b: Value) -> bool:
-    """Whether two views of one memory are of the same elements."""
-    return a.layout == b.layout and a.shifts == b.shifts and a.shape == b.shape
-
-
 def over(mask: Value, target: Value) -> Value:
     """A mask of the first axes of an array, for each element."""
     rank = len(mask.shape)
@@ -92,7 +88,7 @@ def setitem(x: Any, key: Any, value: Any, /) -> None:
         whole = (*whole, Ellipsis)  # an array, a view of one element too
     part = FUNCTIONS["getitem"](target, whole)
     if part.cell is target.cell:
-        if not (type(value) is Value and given.cell is part.cell and same_place(given, part)):  # what += has written
+        if not (type(value) is Value and same_alias(given, part)):  # what += has written
             write(part, given)
     else:
         write(target, FUNCTIONS["scatter"](target, key, fitted(given, part)))

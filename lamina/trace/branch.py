@@ -125,9 +125,10 @@ class _Merge:
             return self._number(a, b)
         if is_array(a) and is_array(b):
             return self._array(name, a, b)
-        if type(a) is tuple and type(b) is tuple and len(a) == len(b):
+        if isinstance(a, tuple) and type(a) is type(b) and len(a) == len(b):
             parts = [self.name(name, x, y) for x, y in zip(a, b, strict=True)]
-            return _Later(lambda results: tuple(_now(part, results) for part in parts))
+            make = getattr(a, "_make", tuple)
+            return _Later(lambda results: make(_now(part, results) for part in parts))
         if type(a) is type(b) and isinstance(a, (str, bytes)) and a == b:
             return a
         raise CannotMerge(f"{_shown(name)} is {_what(a)} in one and {_what(b)} in the other")

@@ -8,7 +8,7 @@ carried. A loop that needs its index, or changes a Python object, is unrolled.
 """
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from lamina import dtype as dt
@@ -20,6 +20,7 @@ from lamina.trace.build import as_value, constant, emit, node_of, scope_now, to_
 from lamina.trace.choice import Choice, store
 from lamina.trace.control import predicate_of
 from lamina.trace.mixed import code_of, codes_of, dtype_for
+from lamina.trace.rewrite import RUNTIME
 from lamina.trace.scope import Cell, Scope, user_source
 from lamina.trace.state import (
     CannotMerge,
@@ -212,6 +213,7 @@ def _first_apart(
 
 def _staged(loop: _Loop, count: Any, first: int, has_run: bool) -> None:
     """Stage a loop of `count` turns (`None`: as long as its test holds) from turn `first` on; bind its variables."""
+    loop = _with_parts(loop)
     start = loop.get()
     carried = {
         k: _Carried(value.dtype, value.shape, value.kind, value.codes)
@@ -238,6 +240,48 @@ def _staged(loop: _Loop, count: Any, first: int, has_run: bool) -> None:
             loop.put(start)
             raise
     raise _Fails("its variables change in every turn")
+
+
+def _with_parts(loop: _Loop) -> _Loop:
+    """The loop with the parts of tuples as variables of their own."""
+    start, names = loop.get(), loop.names
+    if not any(isinstance(thing, tuple) for thing in start):
+        return loop
+
+    def get() -> tuple[Any, ...]:
+        return tuple(part for each in zip(names, start, loop.get(), strict=True) for part in _parts(*each))
+
+    def put(values: tuple[Any, ...]) -> None:
+        parts = iter(values)
+        loop.put(tuple(_whole(like, parts) for like in start))
+
+    named = [(name, part) for name, like in zip(names, start, strict=True) for part in _names_of(name, like)]
+    live = frozenset(part for name, part in named if name in loop.live)
+    return loop._replace(get=get, put=put, names=tuple(part for _, part in named), live=live)
+
+
+def _parts(name: str, like: Any, thing: Any) -> list[Any]:
+    """The parts of a variable that is a tuple as `like` is; itself where that is none."""
+    if not isinstance(like, tuple):
+        return [thing]
+    if isinstance(thing, Unbound):
+        return [thing] * len(_names_of(name, like))
+    if type(thing) is not type(like) or len(thing) != len(like):
+        raise _Fails(f"{name} changes from {like!r} to {thing!r}")
+    return [part for each in zip(like, thing, strict=True) for part in _parts(name, *each)]
+
+
+def _names_of(name: str, like: Any) -> list[str]:
+    if not isinstance(like, tuple):
+        return [name]
+    return [part for i, each in enumerate(like) for part in _names_of(f"{name}[{i}]", each)]
+
+
+def _whole(like: Any, parts: Iterator[Any]) -> Any:
+    if not isinstance(like, tuple):
+        return next(parts)
+    wholes = [_whole(each, parts) for each in like]
+    return like._make(wholes) if hasattr(like, "_make") else tuple(wholes)
 
 
 def _attempt(loop: _Loop, count: Any, first: int, has_run: bool, start: tuple[Any, ...], how: _Again) -> None:
@@ -398,8 +442,8 @@ def _is_unchanged(before: Any, after: Any) -> bool:
     """Whether a turn has left a variable what it was."""
     if is_array(before) and is_array(after):
         return before is after or same_alias(before, after)
-    is_text = type(after) is type(before) and isinstance(after, (str, bytes))
-    return after is before or (is_text and bool(after == before))
+    is_static = type(after) is type(before) and isinstance(after, (str, bytes, int, float, complex))
+    return after is before or (is_static and repr(after) == repr(before))
 
 
 def _compared(
@@ -420,27 +464,28 @@ def _compared(
         arrays = {k: _Carried(start[k].dtype, start[k].shape, Kind.ARRAY) for k in moved}
         raise _Again({**how.carried, **arrays}, how.dead, moved)
     for k, (name, before, after) in enumerate(zip(loop.names, inner, end, strict=True)):
-        if k in how.carried:
+        if k in how.carried and _is_unchanged(start[k], after):
+            del carried[k]  # a number that is known: a shape may depend on it
+        elif k in how.carried:
             outputs[k] = _as_carried(name, how.carried[k], after)
             carried[k] = _widened(name, how.carried[k], outputs[k], loop.count is None and not has_run)
             if how.carried[k].kind is Kind.ARRAY and k not in moved:
-                kept = [None if j == k or j in how.dead else other for j, other in enumerate(end)]
-                _expect_own(loop, k, scope, start, before, after, kept, has_run)
+                others = [end[j] for j in _others(loop, k) if j not in how.dead]
+                _expect_own(loop, k, scope, start, before, after, others, has_run)
         elif k in how.dead or _is_unchanged(before, after):
             continue
-        elif name not in loop.live:
+        elif name not in loop.live or isinstance(after, Unbound):
             dead.add(k)  # if the next turn reads it after all, it says so
         elif is_array(before) and is_array(after):
             if (
                 (before.dtype, before.shape) != (after.dtype, after.shape)
                 or (before.cell in written and not has_run)
-                or _shared(start, k)
+                or _shared(loop, start, k)
             ):
                 raise _Peel
             if loop.count is None and not has_run:
                 raise _Peel  # without a turn it stays what it was
-            may_stay = type(after.cell) is Choice and _replaced(loop, scope, k, before, after) is not True
-            carried[k] = _Carried(after.dtype, after.shape, Kind.ARRAY, may_stay=may_stay)
+            carried[k] = _Carried(after.dtype, after.shape, Kind.ARRAY, may_stay=_may_be(after, before))
         elif isinstance(before, Unbound) or is_number(after) or is_array(after):
             raise _Peel
         else:
@@ -475,6 +520,13 @@ def _expect_own(
         raise _Fails(f"{loop.names[k]} and another variable share an array from turn to turn")
 
 
+def _may_be(array: Value, other: Value) -> bool:
+    """Whether an array is another one, or may be it as a run has it."""
+    if type(array.cell) is Choice and array.layout is None:
+        return any(_may_be(side, other) for side in array.cell.sides)
+    return same_alias(array, other)
+
+
 def _replaced(loop: _Loop, scope: Scope, k: int, before: Value, after: Value) -> Any:
     """Whether a variable has another array after a turn than before it; a traced bool where a run alone tells."""
     if same_alias(before, after):
@@ -505,9 +557,16 @@ def _memories(array: Value) -> list[Cell]:
     return [array.cell] if array.cell is not None else []
 
 
-def _shared(start: tuple[Any, ...], k: int) -> bool:
-    """Whether another variable sees the memory of this one."""
-    return any(j != k and is_array(other) and other.cell is start[k].cell for j, other in enumerate(start))
+def _shared(loop: _Loop, start: tuple[Any, ...], k: int) -> bool:
+    """Whether another variable sees the memory of this one, and may be read."""
+    others = (start[j] for j in _others(loop, k) if loop.names[j] in loop.live)
+    return any(is_array(other) and other.cell is start[k].cell for other in others)
+
+
+def _others(loop: _Loop, k: int) -> list[int]:
+    """The other variables that matter to one: once there is a result to return, nobody reads the function's own."""
+    is_result = [name.startswith(RUNTIME) for name in loop.names]
+    return [j for j in range(len(loop.names)) if j != k and is_result[j] == is_result[k]]
 
 
 def _as_carried(name: str, carried: _Carried, after: Any) -> Value:

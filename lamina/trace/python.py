@@ -873,7 +873,17 @@ def augmented_item(name: str, thing: Any, key: Any, value: Any) -> None:
         if as_value(value).shape == ():
             assign.setitem(thing, ..., FUNCTIONS["where"](assign.over(key, thing), result, thing))
             return
-    setitem(thing, key, augmented(name, getitem(thing, key), value))
+    part = getitem(thing, key)
+    result = augmented(name, part, value)
+    if not _is_in_place(thing, part, result):
+        setitem(thing, key, result)
+
+
+def _is_in_place(thing: Any, part: Any, result: Any) -> bool:
+    """Whether an augmented assignment has written an array where it is, and nothing is left to store."""
+    if result is not part or not is_array(part):
+        return False
+    return type(thing) in (list, dict) or (isinstance(thing, (Value, np.ndarray)) and part.cell is as_value(thing).cell)
 
 
 def _is_mask(key: Any) -> bool:
@@ -882,4 +892,14 @@ def _is_mask(key: Any) -> bool:
 
 def augmented_attribute(name: str, thing: Any, attribute: str, value: Any) -> None:
     """``thing.attribute += value``."""
-    setattr_(thing, attribute, augmented(name, getattr(thing, attribute), value))
+    part = getattr(thing, attribute)
+    result = augmented(name, part, value)
+    if result is not part or not is_array(part) or not _is_plain(thing, attribute):
+        setattr_(thing, attribute, result)
+
+
+def _is_plain(thing: Any, attribute: str) -> bool:
+    """Whether an attribute is just kept by its object."""
+    kind = type(thing)
+    is_kept = attribute in getattr(thing, "__dict__", {}) and not hasattr(getattr(kind, attribute, None), "__set__")
+    return is_kept and not any("__setattr__" in vars(base) for base in kind.__mro__[:-1])

@@ -1,7 +1,7 @@
-"""Arrays that a loop replaces in some turns alone, or that only its own next turn reads."""
+"""What a loop carries from turn to turn: arrays that it replaces, tuples, results, what containers hold."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
@@ -119,18 +119,126 @@ def doubled(x: Any) -> Any:
     return x + x
 
 
-def test_an_array_that_only_the_next_turn_reads() -> None:
-    def program(x: Any, n: int) -> float:
-        total = 0.0
-        inner = x * 0.5
-        for _ in range(n):
-            outer = doubled(inner)
-            total += outer.sum()
-            inner = outer / 3
-        return total
+def read_by_the_next_turn_alone(x: Any, n: int) -> float:
+    total = 0.0
+    inner = x * 0.5
+    for _ in range(n):
+        outer = doubled(inner)
+        total += outer.sum()
+        inner = outer / 3
+    return total
 
-    assert_agrees(program, lambda: (X.copy(), 20), lambda: (X.copy(), 3), lambda: (X.copy(), 0))
-    assert sum(node.op == "while" for node in lamina.tree.all_nodes(lamina.trace(program, X, 20).outputs)) == 1
+
+def known_by_two_names_for_a_while(x: Any, n: int) -> Any:
+    change = 1.0
+    turns = 0
+    while change > 1e-9 and turns < n:
+        new = (x + 4 / x) / 2
+        change = np.abs(new - x).max()
+        x = new
+        turns += 1
+    return x, turns
+
+
+def bound_in_a_branch_alone(x: Any, n: int) -> Any:
+    total = x * 0
+    for i in range(n):
+        if x[i % 4] > 0:
+            gain = x / 2
+            total += gain
+    for i in range(n):
+        gain = x / (i + 1)
+        total -= gain
+    return total
+
+
+def a_known_number(x: Any, n: int) -> Any:
+    length = 0
+    for i in range(n):
+        length = x.shape[0]
+        rows, *_ = (length, i)
+        x[i % length] += 1
+    return np.zeros((length, 2)), rows
+
+
+class State(NamedTuple):
+    place: Any
+    speed: Any
+    time: Any
+
+
+def a_tuple(x: Any, n: int) -> Any:
+    state = (x, (0 * x, 0.0))
+    for _ in range(n):
+        place, (speed, time) = state
+        state = (place + 0.1 * speed, (speed - 0.1 * place, time + 0.1))
+    return state
+
+
+def a_named_tuple(x: Any, n: int) -> Any:
+    state = State(x, 0 * x, 0.0)
+    for _ in range(n):
+        if state.place[0] > -0.25:
+            state = State(state.place + 0.1 * state.speed, state.speed - 0.1 * state.place, state.time + 0.1)
+    return state
+
+
+def returned_early(x: Any, n: int) -> Any:
+    for turn in range(n):
+        new = (x + 4 / x) / 2
+        if np.allclose(new, x):
+            return x, turn, new.sum()
+        x = new
+    return x, n, 0.0
+
+
+def in_containers(x: Any, n: int) -> Any:
+    weights = {"first": x * 2, "more": [x + 1, x + 2]}
+    for i in range(n):
+        weights["first"] += i
+        weights["more"][1] -= weights["first"]
+    return weights
+
+
+class Body:
+    def __init__(self, place: Any) -> None:
+        self.place = place.copy()
+        self.speed = np.zeros_like(place)
+
+    def step(self, dt: float) -> None:
+        self.speed -= dt * self.place
+        self.place += dt * self.speed
+
+
+def in_attributes(x: Any, n: int) -> Any:
+    body = Body(x)
+    for _ in range(n):
+        body.step(0.1)
+    return body.place, body.speed
+
+
+CARRYING = [
+    read_by_the_next_turn_alone,
+    known_by_two_names_for_a_while,
+    bound_in_a_branch_alone,
+    a_known_number,
+    a_tuple,
+    a_named_tuple,
+    returned_early,
+    in_containers,
+    in_attributes,
+]
+
+
+@pytest.mark.parametrize("program", CARRYING)
+def test_what_a_loop_carries(program: Callable[..., Any]) -> None:
+    turns = (20, 30, 3) if program is a_known_number else (20, 30, 3, 1, 0)
+    assert_agrees(program, *(lambda n=n: (X.copy(), n) for n in turns))  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("program", CARRYING)
+def test_it_is_staged(program: Callable[..., Any]) -> None:
+    assert len(lamina.tree.all_nodes(lamina.trace(program, X, 10_000).outputs)) < 200
 
 
 def test_an_unrolled_loop_that_may_end_early_grows_by_its_turns() -> None:
