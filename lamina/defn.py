@@ -11,6 +11,7 @@ import threading
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, overload
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -77,6 +78,7 @@ class Defn:
         self._entries: dict[Any, _Entry] = {}
         self._pinned: dict[Any, tuple[int, ...]] = {}
         self._plain: set[Any] = set()  # signatures that can't be traced
+        self._of_classes: WeakKeyDictionary[Any, dict[str, _Kept]] = WeakKeyDictionary()
         self._lock = threading.RLock()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -166,6 +168,8 @@ class Defn:
             return self
         # one compiled method for each object, kept by the object, so that it is freed with it
         kept = getattr(instance, "__dict__", {})
+        if not isinstance(kept, dict):  # a class, of a classmethod around this: its attributes are a read-only view
+            kept = self._of_classes.setdefault(instance, {})
         name = f"_lamina_{self._qualname}"
         found = kept.get(name)
         if found is None or not found.is_for(instance, self._function):
@@ -195,7 +199,7 @@ class Defn:
             entry = self._find(signature, leaves)
             while entry is None:
                 pinned = self._pinned.get(signature, ())
-                guards = guards_of(self._function)
+                guards = guards_of(self._function, [leaf for leaf in leaves if not _is_traced(leaf)])
                 drawn = Drawn((*leaves, *(leaf for guard in guards for leaf in guard.leaves)))
                 try:
                     traced, arguments = _stage(self._function, self._name, structure, leaves, pinned)

@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 
 from lamina import dtype as dt
 from lamina.errors import TraceError
-from lamina.expr import Expr, describe, with_effects
+from lamina.expr import Expr, build, describe, with_effects
 from lamina.trace.build import as_value, constant, emit, node_of, scope_now, to_dtype
 from lamina.trace.choice import Choice
 from lamina.trace.control import predicate_of
 from lamina.trace.mixed import code_of, codes_of, dtype_for, is_mixed, with_code
 from lamina.trace.rewrite import RETURNED, RUNTIME
-from lamina.trace.scope import Cell, Scope, next_serial
+from lamina.trace.scope import Cell, Scope, next_serial, raised_at
 from lamina.trace.state import (
     CannotMerge,
     Get,
@@ -81,11 +81,15 @@ def _run(scope: Scope, body: Callable[[], Any], get: Get) -> _Side:
             body()
         except (TraceError, NotImplementedError, CannotMerge):
             raise
+        except RecursionError as error:  # a function that calls itself until the predicate ends it
+            raise CannotMerge("a function calls itself in one of them") from error
         except Exception as error:
             raised = error
             if any(type(arg) is Value for arg in error.args):
                 raise Untraceable("an exception whose message holds a traced value") from error
-            effects.append(scope.emit("check", constant(False, dt.bool).expr, error.with_traceback(None), ""))
+            line = raised_at(error)
+            args = constant(False, dt.bool).expr, error.with_traceback(None), ""
+            effects.append(build("check", *args, source=line))
         state = get()
         memories = {cell: scope.read(cell) for cell in {*layer, *_cells(state)}}
         return _Side(state, memories, set(layer), effects, raised is not None)

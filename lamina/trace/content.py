@@ -30,7 +30,7 @@ class Content(NamedTuple):
 
 
 def content_of(node: Expr, scope: "Scope") -> np.ndarray | None:
-    """What a node is, if it depends on arrays from outside alone, which the scope's root remembers; `None` otherwise."""
+    """What a node is, if arrays from outside alone decide it, which the root scope remembers; `None` otherwise."""
     nodes = post_order(node)
     if any(each.op in _UNKNOWN for each in nodes):
         return None

@@ -14,7 +14,7 @@ import pickle
 import sys
 import sysconfig
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import CellType, CodeType, FunctionType, MemberDescriptorType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
@@ -43,6 +43,7 @@ class Guard(NamedTuple):
     read: Read
     leaves: list[Any]
     structure: Any
+    forms: list[Any]
 
     def holds(self) -> bool:
         """Whether reading it gives what it was."""
@@ -50,14 +51,17 @@ class Guard(NamedTuple):
             leaves, structure = _content(self.read())
         except _UNBOUND:
             return False
-        return structure == self.structure and all(map(_same, leaves, self.leaves))
+        is_same = structure == self.structure and all(map(_same, leaves, self.leaves))
+        return is_same and list(map(_seen_as, leaves)) == self.forms
 
 
 _UNBOUND = (NameError, ValueError, AttributeError, KeyError)  # an empty cell is a ValueError
 
 
-def guards_of(function: Callable[..., Any]) -> list[Guard]:
+def guards_of(function: Callable[..., Any], objects: Sequence[Any] = ()) -> list[Guard]:
     """A guard for each thing that a function, and the user's functions it names, reads from outside.
+
+    That is also the attributes of these objects, its static arguments, by the names in its code.
 
     >>> k = 2
     >>> (guard,) = [guard for guard in guards_of(lambda x: x * k) if guard.leaves == [2]]
@@ -67,6 +71,7 @@ def guards_of(function: Callable[..., Any]) -> list[Guard]:
     guards: list[Guard] = []
     seen: dict[tuple[int, int], Any] = {}  # holds what was met, so that no id is met twice
     stack = _called(function)
+    stack += [each for thing in objects for called, _ in stack[:] for each in _followed(thing, called, None)]
     while stack:
         thing, code = stack.pop()
         if (id(thing), id(code)) in seen:
@@ -78,7 +83,7 @@ def guards_of(function: Callable[..., Any]) -> list[Guard]:
             except _UNBOUND:
                 continue  # not bound yet; if the function needs it, Python says so
             leaves, structure = _content(value)
-            guards.append(Guard(read, leaves, structure))
+            guards.append(Guard(read, leaves, structure, list(map(_seen_as, leaves))))
             for leaf in leaves:
                 stack += _followed(leaf, thing, code)
     return guards
@@ -111,12 +116,14 @@ def _wrapped(thing: Any) -> Any:
 
 def _reads_of_function(called: Any) -> Iterator[Read]:
     if isinstance(called, FunctionType) and _is_users_code(called.__code__):
-        namespace, names = called.__globals__, _names_read(called.__code__)
-        for name in names & namespace.keys():
-            yield functools.partial(namespace.__getitem__, name)
+        namespace, names, written = called.__globals__, *_names_in(called.__code__)
+        for name in (names | written) & namespace.keys():
+            if name in names or _holds_array(namespace[name]):
+                yield functools.partial(namespace.__getitem__, name)
         for name, cell in zip(called.__code__.co_freevars, called.__closure__ or (), strict=True):
-            if name in names:
-                yield functools.partial(_cell, cell)
+            read = functools.partial(_cell, cell)
+            if name in names or (name in written and _holds_array(_or_none(read))):
+                yield read
         yield lambda: (called.__defaults__, called.__kwdefaults__)
     elif isinstance(called, functools.partial):
         yield lambda: (called.func, called.args, called.keywords)
@@ -125,7 +132,8 @@ def _reads_of_function(called: Any) -> Iterator[Read]:
 
 
 def _reads_of_attributes(thing: Any, code: CodeType) -> Iterator[Read]:
-    names = _names_read(code)
+    only_read, written = _names_in(code)
+    names = only_read | {name for name in written if _holds_array(_or_none(functools.partial(_attribute, thing, name)))}
     found = names & getattr(thing, "__dict__", {}).keys()
     if not isinstance(thing, ModuleType):
         classes = [base for base in _classes(thing) if _is_users_module(base.__module__)]
@@ -182,6 +190,11 @@ def _is_users_code(code: CodeType) -> bool:
     return not code.co_filename.startswith(_LIBRARIES)  # what a library defines doesn't change
 
 
+def is_users_class(kind: type) -> bool:
+    """Whether a class is the user's, not a library's."""
+    return _is_users_module(kind.__module__)
+
+
 def _is_users_module(name: Any) -> bool:
     file = getattr(sys.modules.get(name), "__file__", None)
     return not file.startswith(_LIBRARIES) if file else name == "__main__"
@@ -224,16 +237,30 @@ def _state_of(generator: Any) -> bytes:
 # Names in code
 
 
+def _holds_array(value: Any) -> bool:
+    """Whether it is an array or a container of some: what is written into is the array that is there at each call."""
+    return any(isinstance(leaf, np.ndarray) for leaf in _content(value)[0])
+
+
+def _or_none(read: Read) -> Any:
+    try:
+        return read()
+    except (*_UNBOUND, StopIteration):
+        return None
+
+
 @functools.lru_cache(maxsize=1024)
-def _names_read(code: CodeType) -> frozenset[str]:
+def _names_in(code: CodeType) -> tuple[frozenset[str], frozenset[str]]:
     """The names of globals, cells and attributes that a function's code, with the functions inside it, reads.
+
+    Behind them are those that it only writes.
 
     >>> def counted(x):
     ...     global calls
     ...     calls += 1
     ...     log.append(x)
     ...     return x * scale
-    >>> sorted(_names_read(counted.__code__))
+    >>> sorted(_names_in(counted.__code__)[0])
     ['scale']
     """
     names: set[str] = set()
@@ -243,9 +270,10 @@ def _names_read(code: CodeType) -> frozenset[str]:
         codes += [inner for inner in each.co_consts if isinstance(inner, CodeType)]
         names.update(each.co_names, each.co_freevars)
     try:
-        return frozenset(names - _Uses(rewrite.definition_of(code)).only_written)
+        written = _Uses(rewrite.definition_of(code)).only_written & names
     except rewrite.NoSource:
-        return frozenset(names)
+        written = set()
+    return frozenset(names - written), frozenset(written)
 
 
 _MUTATORS = frozenset({"append", "appendleft", "extend", "insert", "add", "clear"})
@@ -321,6 +349,13 @@ _CONTAINERS: tuple[tuple[Any, Callable[[Any], Any]], ...] = (
     (tuple, tuple),
     ((set, frozenset, deque), list),
 )
+
+
+def _seen_as(leaf: Any) -> Any:
+    """What of an array may change in place but its elements: another form of it is another program."""
+    if not isinstance(leaf, np.ndarray):
+        return None
+    return leaf.dtype, leaf.shape, leaf.strides, leaf.flags.writeable, leaf.__array_interface__["data"][0]
 
 
 def _same(a: Any, b: Any) -> bool:

@@ -5,12 +5,14 @@ does what Python does where nothing is traced, and what NumPy would have meant w
 """
 
 import builtins
+import contextlib
 import functools
 import math
 import operator
 import sys
+from collections import deque
 from collections.abc import Callable, Iterator
-from types import BuiltinMethodType, FunctionType, MethodType
+from types import BuiltinMethodType, FunctionType, MethodType, MethodWrapperType
 from typing import Any, NoReturn
 
 import numpy as np
@@ -21,9 +23,20 @@ from lamina.expr.containers import leaves_of, map_leaves
 from lamina.operators import FUNCTIONS
 from lamina.trace import assign, loop, mixed, rewrite
 from lamina.trace.branch import branch
-from lamina.trace.build import NUMBER_DTYPES, as_value, constant, emit, node_of, perform_check, scope_now, to_dtype
+from lamina.trace.build import (
+    NUMBER_DTYPES,
+    as_value,
+    constant,
+    emit,
+    fresh,
+    node_of,
+    perform_check,
+    scope_now,
+    to_dtype,
+)
+from lamina.trace.choice import Choice
 from lamina.trace.control import predicate_of
-from lamina.trace.guards import is_users
+from lamina.trace.guards import is_users, is_users_class
 from lamina.trace.scope import Cell, Scope, current
 from lamina.trace.state import CannotMerge, Get, Put, Unbound, Untraceable, demand, is_array, same_alias
 from lamina.trace.value import Kind, Unroll, Value
@@ -43,6 +56,8 @@ def unbound(name: str) -> Unbound:
 
 def result(value: Any, has_returned: Any) -> Any:
     """What a function with early returns returns: None where it has come to its end."""
+    if value is None:
+        return None
     known = truth(has_returned)
     if type(known) is not bool:
         known = demand(known, "it returns a value in one case and None in the other")
@@ -146,7 +161,23 @@ def or_(first: Any, rest: Callable[[], Any]) -> Any:
 
 
 def _is_same(a: Any, b: Any) -> bool:
-    return a is b or (is_array(a) and is_array(b) and same_alias(a, b))
+    if a is b or not is_array(a) or not is_array(b):
+        return a is b
+    for one, other in ((a, b), (b, a)):
+        if type(one.cell) is Choice and one.layout is None and one.cell is not other.cell:
+            is_paired = type(other.cell) is Choice and other.layout is None
+            is_paired = is_paired and node_of(one.cell.predicate) is node_of(other.cell.predicate)
+            then, otherwise = map(_is_same, one.cell.sides, other.cell.sides if is_paired else (other, other))
+            if then is not otherwise:
+                raise Untraceable("whether two names are of one array depends on elements")
+            return then
+    return same_alias(a, b)
+
+
+def _users_method(thing: Any, name: str) -> FunctionType | None:
+    """What a class of the user's makes of an operator; `None` for any other thing."""
+    method = getattr(type(thing), name, None) if current() is not None else None
+    return method if isinstance(method, FunctionType) and is_users(method) else None
 
 
 _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
@@ -156,15 +187,21 @@ _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "LtE": operator.le,
     "Gt": operator.gt,
     "GtE": operator.ge,
-    "Is": lambda a, b: _is_same(a, b),
+    "Is": _is_same,
     "IsNot": lambda a, b: not _is_same(a, b),
     "In": lambda a, b: a in b,
     "NotIn": lambda a, b: a not in b,
 }
 
 
+_ORDERINGS = {"Eq": "eq", "NotEq": "ne", "Lt": "lt", "LtE": "le", "Gt": "gt", "GtE": "ge"}
+
+
 def compare(name: str, a: Any, b: Any) -> Any:
     """One comparison."""
+    method = _users_method(a, f"__{_ORDERINGS[name]}__") if name in _ORDERINGS else None
+    if method is not None and (result := call(method, a, b)) is not NotImplemented:
+        return result
     return _COMPARISONS[name](a, b)
 
 
@@ -314,9 +351,9 @@ def call(called: Any, /, *args: Any, **kwargs: Any) -> Any:
             return converted(called.__func__)(called.__self__, *args, **kwargs)
     elif isinstance(called, functools.partial):
         return call(called.func, *called.args, *args, **{**called.keywords, **kwargs})
-    elif isinstance(called, BuiltinMethodType):
+    elif isinstance(called, (BuiltinMethodType, MethodWrapperType)):
         owner = called.__self__
-        if isinstance(owner, (list, dict, set)) and called.__name__ in _MUTATORS:
+        if isinstance(owner, (list, dict, set, deque)) and called.__name__ in _MUTATORS:
             _expect_own(owner, f"{called.__name__}() of a {type(owner).__name__}")
             if id(owner) not in scope_now().root.objects:
                 args = tuple(map_leaves(_as_stored, each) for each in args)
@@ -325,13 +362,31 @@ def call(called: Any, /, *args: Any, **kwargs: Any) -> Any:
     substitute = _substitute(called)
     if substitute is not None:
         return substitute(*args, **kwargs)
-    own_call = getattr(type(called), "__call__", None)
-    if isinstance(own_call, FunctionType) and is_users(own_call):
+    own_call = _users_method(called, "__call__")
+    if own_call is not None:
         return converted(own_call)(called, *args, **kwargs)
-    made_thing = seen(called(*args, **kwargs))
+    if called is next:
+        _expect_own(args[0], "next() of an iterator")
+    made_thing = called(*args, **kwargs)
+    is_numpys = str(getattr(called, "__module__", "")).partition(".")[0] in ("numpy", "scipy")
+    made_thing = _made_array(made_thing, (*args, *kwargs.values())) if is_numpys or is_random else seen(made_thing)
     if (isinstance(called, type) or is_random) and not isinstance(made_thing, Value):
         made(made_thing)
     return made_thing
+
+
+def _made_array(thing: Any, args: tuple[Any, ...]) -> Any:
+    """What a function of a library has made of no array: new at each call of the program."""
+    if type(thing) is tuple:
+        return tuple(_made_array(each, args) for each in thing)
+    if type(thing) is list:
+        return [_made_array(each, args) for each in thing]
+    if not isinstance(thing, np.ndarray) or any(isinstance(arg, np.ndarray) for arg in args):
+        return seen(thing)
+    try:
+        return fresh(thing)
+    except (TypeError, ValueError):  # of a dtype that is none of ours
+        return thing
 
 
 def _is_random(called: Any) -> bool:
@@ -506,7 +561,13 @@ def _math(op: str, function: Callable[..., Any]) -> Callable[..., Any]:
             floor = constant(0.0, dt.float64)
             inside = emit("greater_equal" if op == "sqrt" else "greater", values[0], floor)
             perform_check(emit("logical_or", inside, emit("isnan", values[0])), ValueError, "math domain error")
-        return Value(emit(op, *values).expr, scope_now(), Kind.NUMBER)
+        result = emit(op, *values)
+        if op in ("sin", "cos", "tan"):
+            perform_check(emit("logical_not", emit("isinf", values[0])), ValueError, "math domain error")
+        if op == "exp":
+            fits = emit("logical_or", emit("isinf", values[0]), emit("logical_not", emit("isinf", result)))
+            perform_check(fits, OverflowError, "math range error")
+        return Value(result.expr, scope_now(), Kind.NUMBER)
 
     return compute
 
@@ -655,7 +716,7 @@ _SUBSTITUTES: dict[Any, Callable[..., Any]] = {
 # Stores
 
 
-_LIST_MUTATORS = "append extend insert remove pop clear sort reverse"
+_LIST_MUTATORS = "append extend insert remove pop clear sort reverse __setitem__ __delitem__ __iadd__ __imul__"
 _DICT_MUTATORS = "update setdefault popitem"
 _SET_MUTATORS = "add discard difference_update intersection_update symmetric_difference_update"
 _MUTATORS = frozenset(f"{_LIST_MUTATORS} {_DICT_MUTATORS} {_SET_MUTATORS}".split())
@@ -735,6 +796,18 @@ def checks() -> int:
     return scope.root.risks if scope is not None else 0
 
 
+_ACTING = frozenset({"contextlib", "_io", "_thread", "threading"})  # modules of managers that do something
+
+
+def entered(manager: Any) -> Any:
+    """What ``with`` enters; not what acts at each call (a clock, a file, a lock), or catches what is raised."""
+    kind = type(manager)
+    is_acting = is_users_class(kind) or (kind.__module__ in _ACTING and kind is not contextlib.nullcontext)
+    if current() is not None and is_acting:
+        raise Untraceable(f"a with statement of {kind.__name__}, which does something at each call")
+    return manager
+
+
 def no_checks_since(before: int) -> None:
     """At the end of a ``try``: nothing in it may raise at run time, where no handler is left to catch it."""
     if checks() != before:
@@ -792,6 +865,9 @@ def getitem(thing: Any, key: Any) -> Any:
         return FUNCTIONS["index_trick"](thing, key)
     if type(thing) is list and isinstance(key, slice):
         return made(thing[key])
+    method = _users_method(thing, "__getitem__")
+    if method is not None:
+        return call(method, thing, key)
     return seen(seen(thing)[key])
 
 
@@ -814,8 +890,11 @@ def setitem(thing: Any, key: Any, value: Any) -> None:
     elif type(thing) is not Value:
         _expect_own(thing, f"an item of a {type(thing).__name__} is set")
         value = _kept(thing, f"an item of a {type(thing).__name__}", value)
+    method = _users_method(thing, "__setitem__")
     if type(thing) is Value:
         assign.setitem(thing, key, value)
+    elif method is not None:
+        call(method, thing, key, value)
     else:
         thing[key] = value
 
@@ -851,6 +930,19 @@ _BINARY: dict[str, Callable[[Any, Any], Any]] = {
     name: getattr(operator, operation.__name__[1:] + ("_" if operation.__name__ in ("iand", "ior") else ""))
     for name, operation in _AUGMENTED.items()
 }
+
+
+def operated(name: str, a: Any, b: Any) -> Any:
+    """``a + b`` and its like."""
+    if type(a) is Value or type(a) in NUMBER_DTYPES:
+        return _BINARY[name](a, b)
+    if type(a) is str and name == "Mod":
+        return a % (tuple(map(shown, b)) if type(b) is tuple else shown(b))
+    method = _users_method(a, f"__{_BINARY[name].__name__.strip('_')}__")
+    if method is not None and (result := call(method, a, b)) is not NotImplemented:
+        return result
+    result = _BINARY[name](a, b)
+    return made(result) if type(result) in (list, dict, set) else result
 
 
 def augmented(name: str, thing: Any, value: Any) -> Any:

@@ -178,6 +178,7 @@ class _Names(ast.NodeVisitor):
     def __init__(self, definition: Any) -> None:
         self.ordered = _parameters(definition.args)
         self.parameters = set(self.ordered)
+        self.keywords = definition.args.kwarg.arg if definition.args.kwarg else ""
         self.stored: set[str] = set()
         self.outer: set[str] = set()
         self.globals: set[str] = set()
@@ -363,6 +364,8 @@ class _Rewriter(ast.NodeTransformer):
         shared = sorted((self.locals | self.flags) - given)
         unbound = [_assign(name, _runtime("unbound", ast.Constant(name))) for name in shared]
         parameters = [_assign(name, _runtime("seen", _load(name))) for name in self.names.ordered]
+        if self.names.keywords:
+            parameters.append(ast.Expr(_runtime("made", _load(self.names.keywords))))
         return _at([*parameters, *unbound, *start, *new], body[0])
 
     def block(self, statements: list[ast.stmt]) -> list[ast.stmt]:
@@ -562,7 +565,9 @@ class _Rewriter(ast.NodeTransformer):
         return [*_at([_assign(before, _runtime("checks"))], node), node]
 
     def visit_With(self, node: ast.With) -> Any:
-        node.items = [self.visit(item) for item in node.items]
+        for item in node.items:
+            item.context_expr = _runtime("entered", self.visit(item.context_expr))
+            _place(item.context_expr, node)
         return self._plain_blocks(node)
 
     def _plain_blocks(self, node: Any) -> Any:
@@ -757,6 +762,10 @@ class _Rewriter(ast.NodeTransformer):
         for value in node.values[1:]:
             new = _runtime(name, new, _lambda(self.visit(value)))
         return _place(new, node)
+
+    def visit_BinOp(self, node: ast.BinOp) -> Any:
+        operands = self.visit(node.left), self.visit(node.right)
+        return _place(_runtime("operated", ast.Constant(type(node.op).__name__), *operands), node)
 
     def visit_UnaryOp(self, node: ast.UnaryOp) -> Any:
         if isinstance(node.op, ast.Not):
