@@ -87,7 +87,10 @@ class Defn:
             return python.call(self._function, *args, **kwargs)  # part of a larger trace
         leaves, structure = flatten((args, kwargs))
         arrays = [_as_numpy(leaf) for leaf in leaves if isinstance(leaf, (np.ndarray, Array))]
-        shared = overlaps_of(arrays) if len(arrays) > 1 else ()
+        shared: Any = overlaps_of(arrays) if len(arrays) > 1 else ()
+        if shared:  # which of them are one array
+            places = {id(leaf): i for i, leaf in enumerate(leaves)}
+            shared = (shared, tuple(places[id(leaf)] for leaf in leaves if isinstance(leaf, (np.ndarray, Array))))
         signature = (structure, _key_types(structure), tuple(map(_signature, leaves)), shared)
         try:
             entry = self._find(signature, leaves)
@@ -157,7 +160,8 @@ class Defn:
         try:
             result = self._function(*args, **kwargs)
         except Exception as own:  # noqa: BLE001  whatever the function raises is what its caller gets
-            raise (error if type(own).__name__ == type(error).__name__ else own) from None
+            is_ours = type(own).__name__ == type(error).__name__ and not any(type(each) is Value for each in error.args)
+            raise (error if is_ours else own) from None
         if signature is None:
             raise error
         self._run_plain(signature, error)
@@ -377,7 +381,9 @@ def _stage(
             if k not in met:
                 met.add(k)
                 params.append(roots[k])
-            shown.append(_array_argument(leaf, k, roots[k], layout))
+            # an array that is given twice is one array
+            twice = next((shown[j] for j in range(i) if leaves[j] is leaf), None)
+            shown.append(_array_argument(leaf, k, roots[k], layout) if twice is None else twice)
         else:
             params.append(i)
             shown.append(_scalar_argument(leaf, -1 - i))

@@ -44,9 +44,19 @@ class _Side(NamedTuple):
 
 
 def branch(
-    test: Value, then: Callable[[], Any], orelse: Callable[[], Any], get: Get, put: Put, names: Sequence[str]
+    test: Value,
+    then: Callable[[], Any],
+    orelse: Callable[[], Any],
+    get: Get,
+    put: Put,
+    names: Sequence[str],
+    *,
+    has_rest: bool = True,
 ) -> None:
-    """Trace both branches of a traced predicate and bind what they leave."""
+    """Trace both branches of a traced predicate and bind what they leave.
+
+    Without a rest, nothing of the program runs any more after `orelse`: the function has returned.
+    """
     scope, predicate, start = scope_now(), predicate_of(test, "the condition"), get()
     first = next_serial()
     try:
@@ -61,6 +71,13 @@ def branch(
             left = left._replace(state=right.state)
         if right.has_raised:
             right = right._replace(state=left.state)
+        if not has_rest:
+            right = right._replace(
+                state=tuple(
+                    b if name.startswith(RUNTIME) else a
+                    for name, a, b in zip(names, left.state, right.state, strict=True)
+                )
+            )
         merged = _Merge(scope, predicate, first, left, right)
         state = tuple(merged.name(*each) for each in zip(names, left.state, right.state, strict=True))
     except CannotMerge as error:
@@ -121,6 +138,9 @@ class _Merge:
             if isinstance(a, Unbound) and isinstance(b, Unbound):
                 return a
             if name.startswith(RUNTIME):
+                for each in (a, b):
+                    if isinstance(each, Poison):  # a variable that is returned, not one that a flag guards
+                        each.fail()
                 return b if isinstance(a, Unbound) else a  # a flag guards its use
             return Poison(name)
         if name == RETURNED and a is True and self._is_negated(b):
@@ -201,8 +221,9 @@ class _Merge:
         return Value.alias(Choice(self.scope, Value(node, self.scope, Kind.NUMBER), third, other), None)
 
     def _is_new(self, cell: Cell | None) -> bool:
-        """Whether the memory was made in one of the branches."""
-        return type(cell) is Cell and cell.home is self.scope and cell.serial >= self.first
+        """Whether the memory was made in one of the branches; an array from outside was not, wherever it is met."""
+        is_outside = type(cell) is Cell and cell.array is not None
+        return type(cell) is Cell and cell.home is self.scope and cell.serial >= self.first and not is_outside
 
     def _pair(self, a: Expr, b: Expr) -> int:
         self.pairs.append((a, b))

@@ -134,13 +134,18 @@ def fresh(array: Any) -> Value:
 
 
 def _from_sequence(items: Sequence[Any], what: str) -> Value:
-    if not holds_value(items):
+    if not holds_value(items) and not _holds_array(items):
         return fresh(items)
     rows = [as_value(item, what) for item in items]
     shape, dtype = rows[0].shape, dt.result_type(*(row.dtype for row in rows))  # in a sequence no number is weak
     if any(row.shape != shape for row in rows):
         raise ValueError(f"{what} is a sequence of arrays of different shapes: {[row.shape for row in rows]}")
     return emit("concat", tuple(reshape(to_dtype(row, dtype), (1, *shape)) for row in rows), 0)
+
+
+def _holds_array(thing: Any) -> bool:
+    """Whether there is an array in nested lists and tuples: what it holds is read when the program runs."""
+    return isinstance(thing, np.ndarray) or (isinstance(thing, (list, tuple)) and any(map(_holds_array, thing)))
 
 
 def holds_value(thing: Any) -> bool:

@@ -96,7 +96,7 @@ def cond(predicate: Any, true_fn: Callable[..., Any], false_fn: Callable[..., An
         with apart(scope) as (effects, layer):
             seen, structure, paths = _values(_call(branch, *operands), f"{_name(branch)}(…)")
             values = [Value(node_of(value), scope, value.kind) for value in seen]
-            _expect_unwritten(any(cell.serial < first for cell in layer))
+            _expect_unwritten(any(cell.serial < first or cell.array is not None for cell in layer))
             branches.append((values, structure, paths, effects, seen))
     (ours, structure, paths, our_effects, seen), (theirs, other, _, their_effects, also_seen) = branches
     if structure != other:

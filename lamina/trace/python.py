@@ -35,10 +35,11 @@ from lamina.trace.build import (
     to_dtype,
 )
 from lamina.trace.choice import Choice
+from lamina.trace.content import Content
 from lamina.trace.control import predicate_of
 from lamina.trace.guards import is_users, is_users_class
 from lamina.trace.scope import Cell, Scope, current
-from lamina.trace.state import CannotMerge, Get, Put, Unbound, Untraceable, demand, is_array, same_alias
+from lamina.trace.state import CannotMerge, Get, Put, Unbound, Untraceable, demand, is_array
 from lamina.trace.value import Kind, Unroll, Value
 
 this = sys.modules[__name__]
@@ -66,20 +67,29 @@ def result(value: Any, has_returned: Any) -> Any:
 
 def seen(thing: Any) -> Any:
     """An array that was there before, as a traced one: what it holds is read when the program runs, not now."""
-    if type(thing) is not np.ndarray or thing.dtype.kind not in "biufc" or not thing.dtype.isnative:
-        return thing
     scope = current()
-    if scope is None:
+    if scope is None or not isinstance(thing, np.ndarray):
         return thing
-    known = scope.root.seen_arrays.get(id(thing))
+    root = scope.root
+    known = root.seen_arrays.get(id(thing))
     if known is None:
-        try:
-            value = as_value(thing)
-        except (TypeError, ValueError):  # of a dtype that is none of ours
-            return thing
-        known = scope.root.seen_arrays[id(thing)] = thing, value.cell
-    assert known[1] is not None
-    return Value.alias(known[1], None)
+        value = None
+        if type(thing) is np.ndarray and thing.dtype.kind in "biufc" and thing.dtype.isnative:
+            with contextlib.suppress(TypeError, ValueError):  # of a dtype that is none of ours
+                value = as_value(thing)
+        if value is None:  # what is done with it is done now, for as long as it holds the same
+            root.contents.append(Content(thing, thing.tobytes()))
+        known = root.seen_arrays[id(thing)] = thing, thing if value is None else value
+    return known[1]
+
+
+def _all_seen(thing: Any) -> Any:
+    """What is given to a library: the arrays in containers as traced ones too."""
+    if type(thing) in (list, tuple):
+        items = [_all_seen(each) for each in thing]
+        is_same = all(new is old for new, old in zip(items, thing, strict=True))
+        return thing if is_same else type(thing)(items)
+    return seen(thing)
 
 
 def _seen_item(thing: Any) -> Any:
@@ -171,7 +181,7 @@ def _is_same(a: Any, b: Any) -> bool:
             if then is not otherwise:
                 raise Untraceable("whether two names are of one array depends on elements")
             return then
-    return same_alias(a, b)
+    return False
 
 
 def _users_method(thing: Any, name: str) -> FunctionType | None:
@@ -220,14 +230,20 @@ def compare_chain(names: tuple[str, ...], *operands: Callable[[], Any]) -> Any:
 
 
 def if_(
-    test: Any, then: Callable[[], Any], orelse: Callable[[], Any], get: Get, put: Put, names: tuple[str, ...]
+    test: Any,
+    then: Callable[[], Any],
+    orelse: Callable[[], Any],
+    get: Get,
+    put: Put,
+    names: tuple[str, ...],
+    has_rest: bool = True,
 ) -> None:
-    """``if test: then else: orelse``, which share the variables `names`."""
+    """``if test: then else: orelse``, which share the variables `names`; whether anything runs after `orelse`."""
     known = truth(test)
     if type(known) is bool:
         (then if known else orelse)()
     else:
-        branch(known, then, orelse, get, put, names)
+        branch(known, then, orelse, get, put, names, has_rest=has_rest)
 
 
 def for_(iterable: Any, body: Callable[[Any], None], test: Any, get: Get, put: Put, names: Any, live: Any) -> None:
@@ -359,6 +375,8 @@ def call(called: Any, /, *args: Any, **kwargs: Any) -> Any:
                 args = tuple(map_leaves(_as_stored, each) for each in args)
         elif isinstance(owner, np.ndarray):
             return call(getattr(as_value(owner), called.__name__), *args, **kwargs)
+    if not (isinstance(called, BuiltinMethodType) and called.__name__ in _MUTATORS):
+        args = tuple(map(_all_seen, args))
     substitute = _substitute(called)
     if substitute is not None:
         return substitute(*args, **kwargs)
@@ -461,11 +479,11 @@ def zip_(*iterables: Any, strict: bool = False) -> Any:
     return Zipped([part for part in parts if part is not None], iterables)
 
 
-def _one(value: Any, what: str) -> Value:
+def _one(value: Any) -> Value:
     given = as_value(value)
-    if math.prod(given.shape) != 1:
-        raise TypeError(f"only length-1 arrays can be converted to Python {what}")
-    return FUNCTIONS["reshape"](given, ()) if given.shape else given
+    if given.shape:
+        raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
+    return given
 
 
 def _as_number(value: Value) -> Value:
@@ -474,14 +492,14 @@ def _as_number(value: Value) -> Value:
 
 def float_(value: Any = 0.0) -> Any:
     """``float``."""
-    return _as_number(to_dtype(_one(value, "scalars"), dt.float64)) if type(value) is Value else float(value)
+    return _as_number(to_dtype(_one(value), dt.float64)) if type(value) is Value else float(value)
 
 
 def int_(value: Any = 0, *base: Any) -> Any:
     """``int``."""
     if type(value) is not Value:
         return int(value, *base)
-    one = _one(value, "scalars")
+    one = _one(value)
     if one.dtype.kind == "float":
         perform_check(emit("logical_not", emit("isnan", one)), ValueError, "cannot convert float NaN to integer")
         perform_check(
@@ -556,7 +574,7 @@ def _math(op: str, function: Callable[..., Any]) -> Callable[..., Any]:
     def compute(*args: Any) -> Any:
         if not any(type(arg) is Value for arg in args):
             return function(*args)
-        values = [to_dtype(_one(arg, "scalars"), dt.float64) for arg in args]
+        values = [to_dtype(_one(arg), dt.float64) for arg in args]
         if op in ("sqrt", "log", "log2", "log10"):
             floor = constant(0.0, dt.float64)
             inside = emit("greater_equal" if op == "sqrt" else "greater", values[0], floor)
@@ -868,7 +886,10 @@ def getitem(thing: Any, key: Any) -> Any:
     method = _users_method(thing, "__getitem__")
     if method is not None:
         return call(method, thing, key)
-    return seen(seen(thing)[key])
+    given = seen(thing)
+    item = seen(given[key])
+    is_whole = item is given and is_array(item)
+    return Value.alias(item.cell, item.layout, item.shifts) if is_whole else item  # a view is another array
 
 
 def _written_arrays() -> set[int]:
@@ -885,6 +906,8 @@ def _holds_value(key: Any) -> bool:
 def setitem(thing: Any, key: Any, value: Any) -> None:
     """``thing[key] = value``."""
     if isinstance(thing, np.ndarray) and current() is not None:
+        if not thing.dtype.isnative:
+            raise Untraceable("an array from outside in another byte order is written")
         _written_arrays().add(id(thing))
         thing = as_value(thing)
     elif type(thing) is not Value:
@@ -948,6 +971,8 @@ def operated(name: str, a: Any, b: Any) -> Any:
 def augmented(name: str, thing: Any, value: Any) -> Any:
     """What ``thing += value`` binds."""
     if isinstance(thing, np.ndarray) and current() is not None:
+        if not thing.dtype.isnative:
+            raise Untraceable("an array from outside in another byte order is written")
         _written_arrays().add(id(thing))
         thing = as_value(thing)
     elif isinstance(thing, (list, dict, set)):

@@ -115,7 +115,7 @@ class Scope:
         self.shared: list[str] = []
         self.containers: dict[int, Any] = {}
         self.given: list[Any] = []
-        self.seen_arrays: dict[int, tuple[Any, Cell | None]] = {}
+        self.seen_arrays: dict[int, tuple[Any, Any]] = {}
         self.undo: list[Callable[[], Any]] = []
         self.risks = 0  # nodes that may raise at run time, of a root scope
         self._tensors: dict[int, _Captured] = {}

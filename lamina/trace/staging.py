@@ -9,7 +9,7 @@ from lamina.expr import Expr, Graph
 from lamina.expr.containers import flatten, unflatten
 from lamina.expr.tree import substitute
 from lamina.layout import Layout
-from lamina.trace.aliasing import may_alias
+from lamina.trace.aliasing import may_alias, memories_of
 from lamina.trace.build import NUMBER_DTYPES, as_value, node_of
 from lamina.trace.choice import Choice
 from lamina.trace.content import Content
@@ -91,7 +91,8 @@ def stage(name: str, call: Callable[[list[Any]], Any], leaves: Sequence[Any], ar
     scope.given.extend(arrays)
     with scope:
         cells: dict[int, Cell] = {}
-        given = [_given(leaf, scope, cells) if isinstance(leaf, Argument) else leaf for leaf in leaves]
+        values = {id(leaf): _given(leaf, scope, cells) for leaf in leaves if isinstance(leaf, Argument)}
+        given = [values.get(id(leaf), leaf) for leaf in leaves]
         params = tuple(scope.params)
         try:
             returned, structure = flatten(call(given))
@@ -101,6 +102,9 @@ def stage(name: str, call: Callable[[list[Any]], Any], leaves: Sequence[Any], ar
             if isinstance(error, Exception) and scope.demand is not None and scope.demand is not error:
                 error.add_note(f"lamina: {scope.demand}")
             raise
+        kinds = {type(leaf) for leaf in returned if type(leaf).__module__ in _OURS}
+        if kinds:
+            raise Untraceable(f"a {kinds.pop().__name__.lower()} of traced numbers is returned")
         places = {cell: -1 - params.index(cell.start) for cell in cells.values()}
         held = [*cells.values(), *(cell for cell in scope.captured_cells.values() if cell.writable)]
         updates = [(cell.start, scope.read(cell)) for cell in held if scope.read(cell) is not cell.start]
@@ -134,6 +138,9 @@ def _given(argument: Argument, scope: Scope, cells: dict[int, Cell]) -> Value:
 _PROGRAM_MEMORY = frozenset({"constant", "tensor"})
 
 
+_OURS = frozenset({"lamina.trace.python", "lamina.trace.loop"})  # what stands for things of Python's
+
+
 class _Results:
     """The memories that a graph gives, in the order in which returned leaves ask for them."""
 
@@ -141,12 +148,25 @@ class _Results:
         self.scope = scope
         self.places = places
         self.nodes: list[Expr] = []
+        self.memories: set[Expr] = set()  # of the arrays among them
         # what an argument holds changes with what the program writes there, so no result may be memory of it
         self.not_ours = _PROGRAM_MEMORY | {"parameter"} if has_updates else _PROGRAM_MEMORY
 
     def keep(self, node: Expr) -> int:
         """The place of a node among the results, copied where its memory isn't its own."""
         self.nodes.append(self.scope.emit("copy", node) if may_alias(node, self.not_ours) else node)
+        return len(self.nodes) - 1
+
+    def keep_cell(self, cell: Cell) -> int:
+        """The place of what a cell holds among the results: memory that no other result, and nothing else, is of."""
+        node = self.scope.read(cell)
+        not_ours = self.not_ours if node is cell.start else self.not_ours | {"parameter"}  # x[:] = y is no y
+        memories = memories_of(node)
+        if node.op in ("move", "view") or may_alias(node, not_ours) or self.memories & memories:
+            node = self.scope.emit("copy", node)
+            memories = {node}
+        self.memories |= memories
+        self.nodes.append(node)
         return len(self.nodes) - 1
 
     def output(self, leaf: Any) -> Output:
@@ -162,7 +182,7 @@ class _Results:
             then, otherwise = map(self.output, cell.sides)
             return Output(value.kind, node, which, None, (which, then, otherwise))
         if cell not in self.places:
-            self.places[cell] = self.keep(self.scope.read(cell))
+            self.places[cell] = self.keep_cell(cell)
         place = self.places[cell]
         shown = self.nodes[place] if place >= 0 and value.layout is None else node
         shifts = tuple((self.keep(node_of(by)), stride) for by, stride in value.shifts)

@@ -54,6 +54,8 @@ def pairs(make: Callable[[], Any], *calls: Any, strict: bool = True) -> None:
         lambda table, x: x * table.tolist()[0] + table[0].item(),
         lambda table, x: x[np.array([0, 1])] * np.flip(table)[0],
         lambda table, x: (table.__setitem__(0, 5.0), x * table[0])[1],
+        lambda table, x: sum([table, table]) + x + max([table], key=len),
+        lambda table, x: np.stack([table, x])[0] + ([table, table] + x)[1],  # noqa: RUF005  of arrays, a sum
     ],
 )
 def test_what_an_array_from_outside_holds_is_read_at_each_call(body) -> None:
@@ -67,6 +69,51 @@ def test_what_an_array_from_outside_holds_is_read_at_each_call(body) -> None:
         return lambda x: body(kept["a"][0], x), lambda: [table], change
 
     pairs(make, (np.ones(3),), (np.ones(3),), (np.ones(3),))
+
+
+def test_an_array_from_outside_that_is_met_in_a_branch() -> None:
+    def make():
+        table = np.zeros(3)
+
+        def f(x):
+            if x[0] > 0:
+                table[0] += 1
+            else:
+                table[1] -= 1
+            for i in range(12):
+                if x[i % 3] > 1:
+                    table[2] += i
+            return table.sum()
+
+        return f, lambda: [table], lambda: None
+
+    pairs(make, (np.ones(3),), (-np.ones(3),), (np.arange(3.0) + 1,))
+
+
+@pytest.mark.parametrize("dtype", [">f8", "S1", "O", "M8[D]"])
+def test_an_array_from_outside_of_a_dtype_that_is_not_traced(dtype: str) -> None:
+    def make():
+        table = np.array([1, 2, 3]).astype(dtype)
+
+        def change() -> None:
+            table[0] = table[2]
+
+        return lambda x: x * (table[0] == table[2]), lambda: [table], change
+
+    pairs(make, (2.0,), (2.0,), strict=False)
+
+
+def test_an_array_of_another_byte_order_is_written() -> None:
+    def make():
+        table = np.arange(3.0).astype(">f8")
+
+        def f(x):
+            table[0] += x
+            return table * 2
+
+        return f, lambda: [table], lambda: None
+
+    pairs(make, (1.0,), (2.0,), strict=False)
 
 
 def test_attributes_are_read_and_written_at_each_call() -> None:
@@ -262,7 +309,8 @@ def test_functions_that_call_each_other_until_a_number_ends_it() -> None:
 
 def test_whether_two_names_are_of_one_array() -> None:
     both = np.arange(3.0)
-    assert_agrees(lambda x, y: x is y, lambda: (both, both), lambda: (both, both.copy()))
+    assert_agrees(lambda x, y: x is y, lambda: (both, both), lambda: (both, both.copy()), lambda: (both, both[:]))
+    assert_agrees(lambda x: (x[:] is x, x is x, x[...] is not x), lambda: (both,))
 
     def chosen(a, b):
         c = a if a[0] > b[0] else b
@@ -272,6 +320,11 @@ def test_whether_two_names_are_of_one_array() -> None:
     with pytest.warns(LaminaWarning, match="whether two names are of one array"):
         assert f(np.ones(2), np.zeros(2))
     assert not f(np.zeros(2), np.ones(2))
+
+
+def test_a_range_of_traced_numbers_is_pythons_own() -> None:
+    with pytest.warns(LaminaWarning, match="a range of traced numbers is returned"):
+        assert lamina.defn(lambda n: range(n))(3) == range(3)
 
 
 # Context managers, numbers
