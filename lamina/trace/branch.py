@@ -107,6 +107,7 @@ def _run(scope: Scope, body: Callable[[], Any], get: Get) -> _Side:
             line = raised_at(error)
             args = constant(False, dt.bool).expr, error.with_traceback(None), ""
             effects.append(build("check", *args, source=line))
+            scope.root.risks += 1
         state = get()
         memories = {cell: scope.read(cell) for cell in {*layer, *_cells(state)}}
         return _Side(state, memories, set(layer), effects, raised is not None)

@@ -13,7 +13,7 @@ def concrete(value: Value, result: str, instead: str) -> np.ndarray:
     Raises `DataDependentShapeError` for a traced one, which says whose shape depends on the elements (``result``) and
     what to write ``instead``.
     """
-    known = content_of(value.expr, value.scope)
+    known = content_of(value.expr, value.scope.root.remembered)
     if known is None:
         source = f" (made at {value.expr.source})" if value.expr.source else ""
         raise DataDependentShapeError(

@@ -4,16 +4,13 @@ A captured array is read when the program runs. Where the program needs its elem
 Python object, they are computed from what it holds now, and the trace holds for as long as it holds the same.
 """
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from lamina.evaluator import compile_graph
 from lamina.expr import Expr, Graph
 from lamina.expr.tree import post_order
-
-if TYPE_CHECKING:
-    from lamina.trace.scope import Scope
 
 _UNKNOWN = frozenset({"parameter", "hook", "runtime_call"})
 
@@ -29,13 +26,13 @@ class Content(NamedTuple):
         return np.asarray(self.array).tobytes() == self.data
 
 
-def content_of(node: Expr, scope: "Scope") -> np.ndarray | None:
-    """What a node is, if arrays from outside alone decide it, which the root scope remembers; `None` otherwise."""
+def content_of(node: Expr, remembered: list[Content] | None) -> np.ndarray | None:
+    """What a node is, if arrays from outside alone decide it, which are `remembered`; `None` otherwise."""
     nodes = post_order(node)
     if any(each.op in _UNKNOWN for each in nodes):
         return None
-    if not scope.root.is_eager:
+    if remembered is not None:
         arrays = (each.args[0] for each in nodes if each.op == "tensor")
-        scope.root.contents.extend(Content(array, np.asarray(array).tobytes()) for array in arrays)
-    (result,) = compile_graph(Graph((), (node,), (), scope.name))()
+        remembered.extend(Content(array, np.asarray(array).tobytes()) for array in arrays)
+    (result,) = compile_graph(Graph((), (node,), (), "content"))()
     return np.asarray(result)

@@ -209,6 +209,8 @@ _ORDERINGS = {"Eq": "eq", "NotEq": "ne", "Lt": "lt", "LtE": "le", "Gt": "gt", "G
 
 def compare(name: str, a: Any, b: Any) -> Any:
     """One comparison."""
+    if isinstance(b, Unbound):
+        b.fail()
     method = _users_method(a, f"__{_ORDERINGS[name]}__") if name in _ORDERINGS else None
     if method is not None and (result := call(method, a, b)) is not NotImplemented:
         return result
@@ -957,6 +959,8 @@ _BINARY: dict[str, Callable[[Any, Any], Any]] = {
 
 def operated(name: str, a: Any, b: Any) -> Any:
     """``a + b`` and its like."""
+    if isinstance(b, Unbound):
+        b.fail()
     if type(a) is Value or type(a) in NUMBER_DTYPES:
         return _BINARY[name](a, b)
     if type(a) is str and name == "Mod":

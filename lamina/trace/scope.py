@@ -177,6 +177,11 @@ class Scope:
             if other is array or (isinstance(other, np.ndarray) and np.may_share_memory(array, other)):
                 self.shared.append(f"a captured array of shape {array.shape} shares memory with another array")
 
+    @property
+    def remembered(self) -> list[Content] | None:
+        """Where what is read of captured arrays is remembered, of a root scope; nowhere in an eager call."""
+        return None if self.is_eager else self.contents
+
     def captured_arrays(self) -> list[Any]:
         """The NumPy arrays that were captured."""
         return [cell.array for cell in self.captured_cells.values() if isinstance(cell.array, np.ndarray)]

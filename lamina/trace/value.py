@@ -307,7 +307,7 @@ class Value(Operators):
         """
         if not self.scope.is_open or current() is None:
             raise escaped(self._node or self._version, self.scope)
-        known = content_of(self.expr, self.scope)
+        known = content_of(self.expr, self.scope.root.remembered)
         if known is not None:
             return known[()]
         leaves = [node for node in post_order(self.expr) if node.op in ("parameter", "tensor")]
