@@ -7,7 +7,7 @@ from lamina.expr.node import inner_nodes
 from lamina.expr.tree import nodes_of, operands, walk
 
 # Every primitive puts its result in memory of its own, but for a reading of the same bits.
-_FRESH = OPS.keys() - {"bitcast"}
+_FRESH = {*OPS, "update"} - {"bitcast"}
 
 
 def may_alias(node: Expr, ops: frozenset[str]) -> bool:
@@ -15,6 +15,11 @@ def may_alias(node: Expr, ops: frozenset[str]) -> bool:
     sources = walk([node], _sources)
     is_same_dtype = all(each.op != "bitcast" for each in sources)
     return any(each.op in ops and (not is_same_dtype or each.dtype == node.dtype) for each in sources)
+
+
+def memories_of(node: Expr) -> set[Expr]:
+    """The nodes that put their values in memory of their own, of which that of a node may be."""
+    return {each for each in walk([node], _sources) if not _sources(each)}
 
 
 def _sources(node: Expr) -> Sequence[Expr]:

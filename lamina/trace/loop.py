@@ -15,6 +15,7 @@ from lamina import dtype as dt
 from lamina.dtype import DType
 from lamina.errors import LaminaWarning, TraceError
 from lamina.expr import Expr, with_effects
+from lamina.expr.tree import post_order
 from lamina.trace.branch import branch
 from lamina.trace.build import as_value, constant, emit, node_of, scope_now, to_dtype
 from lamina.trace.choice import Choice, store
@@ -30,6 +31,7 @@ from lamina.trace.state import (
     Put,
     Unbound,
     Untraceable,
+    apart,
     is_array,
     is_number,
     same_alias,
@@ -104,13 +106,20 @@ def for_loop(items: Items, test: Test, body: Callable[[Any], None], get: Get, pu
     count = items.count
     if type(count) is int and count <= _FEW:
         _unrolled(loop, range(count))
-        return
-    done = 0
+    else:
+        _go_on(loop, count, 0)
+
+
+def _go_on(loop: _Loop, count: Any, done: int) -> None:
+    """The turns of a ``for`` after so many that have been done."""
     while True:
         try:
             _staged(loop, count, done, done > 0)
             return
         except _Peel:
+            if not _can_be_known(count) and done <= _PEELS:
+                _next_apart(loop, count, done)
+                return
             count = _known(count)
             if done >= count or done > _PEELS:
                 break
@@ -131,6 +140,26 @@ def for_loop(items: Items, test: Test, body: Callable[[Any], None], get: Get, pu
 
 def _known(count: Any) -> int:
     return count if type(count) is int else int(count)
+
+
+def _can_be_known(count: Any) -> bool:
+    """Whether numbers among the arguments decide how many turns there are, so that it can be asked for."""
+    if type(count) is int:
+        return True
+    leaves = [count.scope.owner(node) for node in post_order(count.expr) if node.op in ("parameter", "tensor")]
+    root = count.scope.root
+    return all(owner is root and (node in root.numbers or node.op == "tensor") for owner, node in leaves)
+
+
+def _next_apart(loop: _Loop, count: Value, done: int) -> None:
+    """One turn if there is one, then a loop whose variables it has bound."""
+
+    def turns() -> None:
+        _unrolled(loop, range(done, done + 1), done)
+        _go_on(loop, count, done + 1)
+
+    there_is_one = emit("less", constant(done, dt.int64), count, kind=Kind.NUMBER)
+    branch(there_is_one, turns, lambda: None, loop.get, loop.put, loop.names)
 
 
 def _warn(message: str) -> None:
@@ -159,37 +188,62 @@ def while_loop(
     loop = _Loop(test, lambda _: body(), get, put, tuple(names), frozenset(live), None)
     turns = 0
     while True:
-        go_on = test()
-        is_known = not (type(go_on) is Value and go_on.is_traced)
-        if is_known and not go_on:
+        tried = _Tried(test, get, put)
+        if tried.is_known and not tried.holds:
+            tried.take()
             return
-        if not is_known or turns >= _FEW:
+        if not tried.is_known or turns >= _FEW:
             try:
                 _staged(loop, None, 0, has_run + turns > 0)
-                test()  # what it binds (:=) is what it found when it ended the loop
+                # what it binds (:=) and writes is what it did when it ended the loop, where its effects were seen
+                _Tried(test, get, put).take(effects=False)
                 return
             except _Peel:
-                if not is_known:
+                if not tried.is_known:
                     if has_run >= _PEELS:
                         raise Untraceable(
                             "this while loop can't be staged: its variables change in every turn"
                         ) from None
-                    _first_apart(go_on, test, body, get, put, names, live, has_run)
+                    tried.take()
+                    _first_apart(tried.holds, test, body, get, put, names, live, has_run)
                     return
             except _Fails as error:
-                if not is_known:
+                if not tried.is_known:
                     raise Untraceable(f"this while loop can't be staged: {error}") from error
                 if turns == _MANY:
                     _warn(f"a while loop of over {_MANY} turns is unrolled; write it so that it can be staged")
             except (TraceError, NotImplementedError):
                 raise
             except Exception:
-                if is_known:
+                if tried.is_known:
                     raise
-                _first_apart(go_on, test, body, get, put, names, live, has_run)  # it raises only where there is a turn
+                tried.take()  # it raises only where there is a turn
+                _first_apart(tried.holds, test, body, get, put, names, live, has_run)
                 return
+        tried.take()
         body()
         turns += 1
+
+
+class _Tried:
+    """A test that has been asked whether it holds; what it has bound, written and done is undone until it is taken."""
+
+    def __init__(self, test: Callable[[], Any], get: Get, put: Put) -> None:
+        before, self.put = get(), put
+        with apart(scope_now()) as (self.effects, self.layer):
+            self.holds = test()
+        self.is_known = not (type(self.holds) is Value and self.holds.is_traced)
+        self.state = get()
+        put(before)
+
+    def take(self, *, effects: bool = True) -> None:
+        """Do what the test does."""
+        scope = scope_now()
+        self.put(self.state)
+        for cell, node in self.layer.items():
+            scope.write(cell, node)
+        if effects:
+            scope.effects += self.effects
 
 
 def _first_apart(
@@ -323,7 +377,9 @@ def _attempt(loop: _Loop, count: Any, first: int, has_run: bool, start: tuple[An
         if unroll.scope is scope:
             raise _Fails(f"{unroll.reason} in it needs the number itself") from unroll
         raise
-    if type(count) is not int and count is not None and _changes_kind(start, how):
+    if type(count) is Value and not has_run and _changes_kind(start, how):
+        if not _can_be_known(count):
+            raise _Peel
         _known(count)  # what the variables are afterwards depends on whether there is a turn
     begin = _nodes({k: as_value(start[k]) for k in order}, dict.fromkeys(before, False), how, order)
     if how.moved:

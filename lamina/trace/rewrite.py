@@ -14,7 +14,7 @@ import functools
 import inspect
 import textwrap
 import types
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 RETURNED = "_lamina_returned"  # the flag of an early return
@@ -339,6 +339,7 @@ class _Rewriter(ast.NodeTransformer):
         self.filename = filename
         self.around = around  # the variables of the functions around it that are rewritten too
         self.count = 0
+        self.finals = 0  # how many ``finally`` are around, which run after a return too
         self.locals = names.local
         self.flags: set[str] = set()  # names of our own
         self.loop: tuple[str | None, str | None] | None = None  # the flags of the loop around, where exits are flags
@@ -380,10 +381,8 @@ class _Rewriter(ast.NodeTransformer):
             if isinstance(statement, (ast.Return, ast.Break, ast.Continue)):
                 return new
             if flags and rest:
-                test: ast.expr = _runtime("not_", _load(flags[0]))
-                for flag in flags[1:]:
-                    test = _runtime("and_", test, _lambda(_runtime("not_", _load(flag))))
-                return [*new, *self.branch(test, rest, [], statement)]
+                has_rest = flags != [self.return_flag] or self.finals > 0
+                return [*new, *self.branch(self._none_of(flags), rest, [], statement, has_rest=has_rest)]
         return new or [ast.Pass()]
 
     def _flags_set_by(self, exits: _Exits) -> list[str]:
@@ -419,7 +418,9 @@ class _Rewriter(ast.NodeTransformer):
     def visit_If(self, node: ast.If) -> Any:
         return self.branch(self.visit(node.test), node.body, node.orelse, node)
 
-    def branch(self, test: ast.expr, body: list[ast.stmt], orelse: list[ast.stmt], at: ast.stmt) -> list[ast.stmt]:
+    def branch(
+        self, test: ast.expr, body: list[ast.stmt], orelse: list[ast.stmt], at: ast.stmt, *, has_rest: bool = True
+    ) -> list[ast.stmt]:
         """``if test: body else: orelse``, of a test that is rewritten and statements that aren't."""
         self.count += 1
         k = self.count
@@ -431,7 +432,8 @@ class _Rewriter(ast.NodeTransformer):
             self._local(f"_lamina_else_{k}", new_else, shared),
         ]
         get, put, names = self._state(k, shared)
-        call = _runtime("if_", test, _load(f"_lamina_then_{k}"), _load(f"_lamina_else_{k}"), *names)
+        then, other = _load(f"_lamina_then_{k}"), _load(f"_lamina_else_{k}")
+        call = _runtime("if_", test, then, other, *names, *([] if has_rest else [ast.Constant(False)]))
         return _at([*functions, get, put, ast.Expr(call)], at)
 
     def _shared(self, statements: list[ast.stmt]) -> list[str]:
@@ -525,20 +527,21 @@ class _Rewriter(ast.NodeTransformer):
 
     def _goes_on(self, ends: list[str]) -> ast.expr:
         """A function that says whether no flag has ended the loop; ``None`` where there is none."""
-        if not ends:
-            return ast.Constant(None)
-        test: ast.expr = _runtime("not_", _load(ends[0]))
-        for flag in ends[1:]:
+        return _lambda(self._none_of(ends)) if ends else ast.Constant(None)
+
+    def _none_of(self, flags: Sequence[str]) -> ast.expr:
+        """Whether no flag is set."""
+        if not flags:
+            return ast.Constant(True)
+        test = _runtime("not_", _load(flags[0]))
+        for flag in flags[1:]:
             test = _runtime("and_", test, _lambda(_runtime("not_", _load(flag))))
-        return _lambda(test)
+        return test
 
     def _loop_else(self, node: Any, ends: list[str]) -> list[ast.stmt]:
         if not node.orelse:
             return []
-        test: ast.expr = ast.Constant(True)
-        for flag in ends:
-            test = _runtime("and_", test, _lambda(_runtime("not_", _load(flag))))
-        return self.branch(test, node.orelse, [], node)
+        return self.branch(self._none_of(ends), node.orelse, [], node)
 
     # Statements that demand something
 
@@ -554,11 +557,19 @@ class _Rewriter(ast.NodeTransformer):
         return _at([ast.Expr(_runtime("raise_", self.visit(node.exc), cause))], node)
 
     def visit_Try(self, node: ast.Try) -> Any:
+        left = self._flags_set_by(_Exits(node.body))
+        has_final = bool(node.finalbody)
+        self.finals += has_final
+        new = self._try(node, left)
+        self.finals -= has_final
+        return new
+
+    def _try(self, node: ast.Try, left: list[str]) -> Any:
         if not node.handlers:
-            return self._plain_blocks(node)
+            return self._plain_blocks(node, left)
         self.count += 1
         before = f"_lamina_checks_{self.count}"
-        node = self._plain_blocks(node)
+        node = self._plain_blocks(node, left)
         for handler in node.handlers:
             self._plain_blocks(handler)
         node.body.append(_place(ast.Expr(_runtime("no_checks_since", _load(before))), node))
@@ -570,12 +581,14 @@ class _Rewriter(ast.NodeTransformer):
             _place(item.context_expr, node)
         return self._plain_blocks(node)
 
-    def _plain_blocks(self, node: Any) -> Any:
-        """A statement that stays, with its blocks rewritten."""
+    def _plain_blocks(self, node: Any, left: Sequence[str] = ()) -> Any:
+        """A statement that stays, with its blocks rewritten; no ``else`` where a flag says that the body was left."""
         for name in ("body", "orelse", "finalbody"):
             statements = getattr(node, name, None)
             if statements:
-                setattr(node, name, self.block(statements))
+                is_guarded = name == "orelse" and left
+                new = self.branch(self._none_of(left), statements, [], node) if is_guarded else self.block(statements)
+                setattr(node, name, new)
         return node
 
     def _refuse(self, node: Any, what: str) -> None:

@@ -1,4 +1,4 @@
-"""What a user can tell apart between a function and its decorated form: results, arguments, memory, exceptions, prints."""
+"""What a user can tell apart between a function and its decorated form: results, memory, exceptions, prints."""
 
 import contextlib
 import io

@@ -614,3 +614,24 @@ def test_an_argument_that_is_a_captured_array_too() -> None:
                     results[1] = called(table)
         assert results == [6.0, 14.0]
         np.testing.assert_array_equal(table, [5.0, 2.0, 0.0, 0.0])
+
+
+def test_results_share_memory_only_where_numpys_do() -> None:
+    def program(x, n):
+        copied, reversed_, filled, same = np.empty(3), np.empty(3), np.empty(3), np.empty(3)
+        fresh = x * 2
+        copied[:] = x
+        same[...] = fresh
+        reversed_[:] = fresh[::-1]
+        filled[:] = n
+        kept = fresh
+        kept[0] = 7
+        z = x
+        for _ in range(n):
+            z = z * 2
+        w = np.zeros(3)
+        for _ in range(n):
+            w[:] = z
+        return copied, reversed_, filled, same, fresh, kept, z, w
+
+    assert_agrees(program, *((lambda n=n: (np.arange(3.0), n)) for n in (0, 2, 12)))

@@ -587,3 +587,25 @@ def test_shapes_that_depend_on_the_turn() -> None:
         return total
 
     for_each_count(program)
+
+
+def test_what_the_test_of_a_loop_does_is_done_once_a_turn() -> None:
+    def writes(x, n):
+        def step(u):
+            u[1:] += 0.5 * u[:-1]
+            print("step", u[1])
+            return abs(u).sum()
+
+        turns = 0
+        while step(x) < n * 100 and turns < 30:
+            turns += 1
+        return turns
+
+    def binds(x, n):
+        k = n + 1
+        while (k := k - 1) > 0:
+            x += k
+        return k
+
+    for_each_count(writes)
+    for_each_count(binds)
