@@ -257,3 +257,48 @@ def test_an_unrolled_loop_that_may_end_early_grows_by_its_turns() -> None:
         return len(lamina.tree.all_nodes(lamina.trace(program, X, [0] * turns).outputs))
 
     assert size(40) - size(30) == size(30) - size(20)
+
+
+def rows_of_a_sparse_matrix(starts: Any, columns: Any, elements: Any, x: Any) -> Any:
+    y = np.zeros(len(starts) - 1)
+    for i in range(len(y)):
+        total = 0.0
+        for k in range(starts[i], starts[i + 1]):
+            total += elements[k] * x[columns[k]]
+        y[i] = total
+    return y
+
+
+def forward_substitution(a: Any, b: Any) -> Any:
+    x = b.copy()
+    for i in range(len(b)):
+        total = 0.0
+        for k in range(i):
+            total += a[i, k] * x[k]
+        x[i] = (b[i] - total) / a[i, i]
+    return x
+
+
+def test_as_many_turns_as_data_or_an_outer_loop_say() -> None:
+    starts = np.repeat(np.arange(0, 61, 4), 2)  # every other row is empty
+    sparse = (starts, np.arange(60) % 9, np.arange(60.0), np.arange(9.0))
+    dense = (np.arange(400.0).reshape(20, 20) % 7 + 1, np.arange(20.0))
+    assert_agrees(rows_of_a_sparse_matrix, lambda: sparse)
+    assert_agrees(forward_substitution, lambda: dense)
+    for program, arguments in ((rows_of_a_sparse_matrix, sparse), (forward_substitution, dense)):
+        assert len(lamina.tree.all_nodes(lamina.trace(program, *arguments).outputs)) < 100
+
+
+def test_no_turn_at_all_as_data_say() -> None:
+    def program(x: Any, counts: Any) -> Any:
+        last, kind, y = -1, 0, x
+        for i in range(counts[0]):
+            last, kind, y = i, kind + x[i], y * 2
+            if x[i] > 3:
+                break
+        y[0] = 100
+        return last, kind, x, y
+
+    for count in (0, 1, 2, 20):
+        assert_agrees(program, lambda count=count: (np.ones(30), np.array([count])))  # type: ignore[misc]
+    assert_agrees(program, lambda: (np.arange(30.0), np.array([20])))
