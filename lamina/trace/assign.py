@@ -11,6 +11,7 @@ from lamina.operators import FUNCTIONS
 from lamina.trace.build import as_value, broadcast_shape, broadcast_to, reshape, to_dtype
 from lamina.trace.choice import store
 from lamina.trace.function import function
+from lamina.trace.masks import masked
 from lamina.trace.state import same_alias
 from lamina.trace.value import Kind, Value
 
@@ -51,21 +52,6 @@ def fitted(value: Value, target: Value) -> Value:
     return broadcast_to(to_dtype(value, target.dtype), target.shape)
 
 
-def over(mask: Value, target: Value) -> Value:
-    """A mask of the first axes of an array, for each element."""
-    rank = len(mask.shape)
-    if mask.shape != target.shape[:rank]:
-        pairs = enumerate(zip(mask.shape, target.shape, strict=False))
-        axis = next((i for i, (a, b) in pairs if a != b), len(target.shape))
-        if axis == len(target.shape):
-            raise IndexError(f"too many indices for array: array is {axis}-dimensional, but {rank} were indexed")
-        raise IndexError(
-            f"boolean index did not match indexed array along axis {axis}; size of axis is {target.shape[axis]} "
-            f"but size of corresponding boolean axis is {mask.shape[axis]}"
-        )
-    return broadcast_to(reshape(mask, (*mask.shape, *[1] * (len(target.shape) - rank))), target.shape)
-
-
 @function
 def setitem(x: Any, key: Any, value: Any, /) -> None:
     """``x[key] = value`` on a traced array: what every view of the same memory sees from then on.
@@ -80,8 +66,9 @@ def setitem(x: Any, key: Any, value: Any, /) -> None:
     array([0., 1., 1.])
     """
     target, given = as_value(x), as_value(value, "the assigned value")
-    if type(key) is Value and key.dtype == dt.bool and key.shape and key.is_traced and given.shape == ():
-        write(target, FUNCTIONS["where"](over(key, target), fitted(given, target), target))
+    under = masked(target, key)
+    if under is not None:
+        write(under.view, under.chosen(fitted(under.spread(given), under.view)))
         return
     whole = key if isinstance(key, tuple) else (key,)
     if not any(item is Ellipsis for item in whole):
@@ -92,6 +79,20 @@ def setitem(x: Any, key: Any, value: Any, /) -> None:
             write(part, given)
     else:
         write(target, FUNCTIONS["scatter"](target, key, fitted(given, part)))
+
+
+@function
+def augment_masked(x: Any, key: Any, operate: Any, value: Any, /) -> bool:
+    """``x[key] += value`` for a key with a traced mask, where `operate` does what ``+=`` does; False for other keys.
+
+    Each element is computed, and the picked ones are written.
+    """
+    under = masked(as_value(x), key)
+    if under is None:
+        return False
+    result = operate(FUNCTIONS["asarray"](under.view, copy=True), under.spread(as_value(value)))
+    write(under.view, under.chosen(result))
+    return True
 
 
 @function

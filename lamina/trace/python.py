@@ -988,12 +988,9 @@ def augmented(name: str, thing: Any, value: Any) -> Any:
 
 def augmented_item(name: str, thing: Any, key: Any, value: Any) -> None:
     """``thing[key] += value``."""
-    if _is_mask(key) and type(thing) is Value:
-        # the masked elements alone are as many as a run tells; each element is computed, and chosen
-        result = _BINARY[name](thing, value)
-        if as_value(value).shape == ():
-            assign.setitem(thing, ..., FUNCTIONS["where"](assign.over(key, thing), result, thing))
-            return
+    may_mask = type(thing) is Value and thing.cell is not None and _holds_value(key)
+    if may_mask and FUNCTIONS["augment_masked"](thing, key, _AUGMENTED[name], value):
+        return
     part = getitem(thing, key)
     result = augmented(name, part, value)
     if not _is_in_place(thing, part, result):
@@ -1005,10 +1002,6 @@ def _is_in_place(thing: Any, part: Any, result: Any) -> bool:
     if result is not part or not is_array(part):
         return False
     return type(thing) in (list, dict) or (isinstance(thing, (Value, np.ndarray)) and part.cell is as_value(thing).cell)
-
-
-def _is_mask(key: Any) -> bool:
-    return type(key) is Value and key.dtype == dt.bool and bool(key.shape) and key.is_traced
 
 
 def augmented_attribute(name: str, thing: Any, attribute: str, value: Any) -> None:
