@@ -38,6 +38,7 @@ from lamina.trace.choice import Choice
 from lamina.trace.content import Content
 from lamina.trace.control import predicate_of
 from lamina.trace.guards import is_users, is_users_class
+from lamina.trace.printed import print_, shown, text  # noqa: F401  rewritten source calls `text`
 from lamina.trace.scope import Cell, Scope, current
 from lamina.trace.state import CannotMerge, Get, Put, Unbound, Untraceable, demand, is_array
 from lamina.trace.value import Kind, Unroll, Value
@@ -533,27 +534,6 @@ def _extreme(name: str, comparison: str) -> Callable[..., Any]:
     return extreme
 
 
-def print_(*args: Any, **kwargs: Any) -> None:
-    """``print``, in order, when the program runs."""
-    values = [arg for arg in args if type(arg) is Value]
-    held = [value.kind for value in values]
-
-    def show(arrays: Any) -> None:
-        shown = iter(_as_kind(array, kind) for array, kind in zip(arrays, held, strict=True))
-        things = (next(shown) if type(arg) is Value else arg for arg in args)
-        print(*things, **kwargs)  # noqa: T201  the user's own, at run time
-
-    scope = scope_now()
-    nodes = tuple(map(node_of, values or [constant(0, dt.int64)]))  # a hook has an operand
-    scope.perform(scope.emit("hook", nodes, "print", show if values else lambda _: show(())))
-
-
-def _as_kind(array: np.ndarray, kind: Kind) -> Any:
-    if kind is Kind.ARRAY:
-        return array
-    return array[()] if kind is Kind.SCALAR else array.item()
-
-
 def isinstance_(thing: Any, classes: Any) -> bool:
     """``isinstance``: of a traced value, of what it stands for."""
     return issubclass(type_(thing), classes) if type(thing) is Value else isinstance(thing, classes)
@@ -858,15 +838,6 @@ def _remember_variables(root: Scope, function: FunctionType) -> None:
     for name in rewrite.globals_bound_by(function):
         if name in namespace:
             root.undo.append(functools.partial(namespace.__setitem__, name, namespace[name]))
-
-
-def shown(thing: Any) -> Any:
-    """What is formatted: a traced value has no text yet."""
-    if type(thing) is not Value:
-        return thing
-    if thing.is_traced:
-        raise Untraceable("the text of a traced value is asked for; show it with print or lamina.hook")
-    return np.asarray(thing)[()] if thing.kind is not Kind.NUMBER else thing.item()
 
 
 def slice_(start: Any, stop: Any, step: Any) -> slice:

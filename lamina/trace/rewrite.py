@@ -726,7 +726,10 @@ class _Rewriter(ast.NodeTransformer):
         ):
             self._refuse(node, f"a call of {node.func.id}()")
         keywords = [ast.keyword(each.arg, self.visit(each.value)) for each in node.keywords]
-        args = [self.visit(each) for each in node.args]
+        prints = isinstance(node.func, ast.Name) and node.func.id == "print"
+        args = [
+            self._text(each) if prints and isinstance(each, ast.JoinedStr) else self.visit(each) for each in node.args
+        ]
         called = node.func if isinstance(node.func, ast.Name) else self._attribute(node.func)
         return _place(_runtime("call", called, *args, keywords=keywords), node)
 
@@ -794,6 +797,18 @@ class _Rewriter(ast.NodeTransformer):
             return _place(_runtime("compare", ast.Constant(names[0]), *operands), node)
         chain = [_lambda(each) for each in operands]  # each is evaluated once, and not after the first false one
         return _place(_runtime("compare_chain", _strings(names), *chain), node)
+
+    def _text(self, node: ast.JoinedStr) -> ast.expr:
+        """An f-string that is printed: its parts, to be joined when their values are known."""
+        parts: list[ast.expr] = []
+        for each in node.values:
+            if isinstance(each, ast.FormattedValue):
+                spec = self.visit(each.format_spec) if each.format_spec is not None else ast.Constant("")
+                triple = [self.visit(each.value), ast.Constant(each.conversion), spec]
+                parts.append(ast.Tuple(triple, ast.Load()))
+            else:
+                parts.append(each)
+        return _place(_runtime("text", _load("print"), *parts), node)  # type: ignore[no-any-return]
 
     def visit_FormattedValue(self, node: ast.FormattedValue) -> Any:
         node.value = _place(_runtime("shown", self.visit(node.value)), node)
