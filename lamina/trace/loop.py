@@ -578,9 +578,8 @@ def _expect_own(
 
 def _may_be(array: Value, other: Value) -> bool:
     """Whether an array is another one, or may be it as a run has it."""
-    if type(array.cell) is Choice and array.layout is None:
-        return any(_may_be(side, other) for side in array.cell.sides)
-    return same_alias(array, other)
+    is_choice = type(array.cell) is Choice and array.layout is None
+    return same_alias(array, other) or (is_choice and any(_may_be(side, other) for side in array.cell.sides))
 
 
 def _replaced(loop: _Loop, scope: Scope, k: int, before: Value, after: Value) -> Any:

@@ -22,6 +22,7 @@ from lamina.trace.value import Kind, Value
 _THINGS: tuple[Any, ...] = (bool, int, float, complex, *dt.DTYPES.values())
 _CODES = {thing: code for code, thing in enumerate(_THINGS)}
 _NUMBERS = len(NUMBER_DTYPES)
+_COUNTS_AND_FLOATS = frozenset(map(_CODES.__getitem__, (int, float, dt.float64)))
 # Ops whose result is of the kind that Python and NumPy agree on; others of mixed numbers can't be traced.
 _PLAIN = frozenset({"add", "subtract", "multiply", "negative", "abs", "positive"})
 
@@ -68,13 +69,21 @@ def is_mixed(x: Value, y: Value) -> bool:
 def settled(op: str, values: Sequence[Value]) -> list[Value]:
     """The operands of an op with mixed ones as plain scalars; `CannotMerge` where what they are decides its dtypes."""
     choices = [_things(value) for value in values]
-    found = {operand_dtypes(op, *each) for each in itertools.product(*choices)}
+    found = {operand_dtypes(op, *_of_themselves(each)) for each in itertools.product(*choices)}
     if len(found) > 1:
-        raise CannotMerge("a number that may be Python's or NumPy's decides the dtype of what it meets")
+        known = frozenset().union(*map(codes_of, values))
+        if op not in _PLAIN or any(value.cell is not None for value in values) or not known <= _COUNTS_AND_FLOATS:
+            raise CannotMerge("a number that may be Python's or NumPy's decides the dtype of what it meets")
+        found = {(dt.float64,) * len(values)}  # the result is what its code says
     (dtypes,) = found
     return [
         value if value.code is None else _as_scalar(value, dtype) for value, dtype in zip(values, dtypes, strict=True)
     ]
+
+
+def _of_themselves(things: Sequence[Any]) -> Sequence[Any]:
+    """Python numbers that meet no dtype have their own."""
+    return things if any(isinstance(each, DType) for each in things) else [NUMBER_DTYPES[each] for each in things]
 
 
 def _as_scalar(value: Value, dtype: DType) -> Value:

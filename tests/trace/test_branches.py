@@ -60,7 +60,7 @@ def test_numbers_of_different_kinds() -> None:
         s = 0
         if x[0] > 0:
             s = x[1]
-        return s + x, s * 2.0, max(s, 3.0)
+        return s + x, s * 2.0, max(s, 3.0), -s, s + s, s - 1, abs(s * 3)
 
     assert_agrees(used, *BOTH)
 

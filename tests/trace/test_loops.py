@@ -124,7 +124,8 @@ def test_numbers_that_may_be_pythons_or_numpys() -> None:
                 count += 1
             elif x[i % 6] < -1:
                 s -= 1
-        return s, t, last, count
+                t -= 1
+        return s, t, last, count, -t, t * 2
 
     for_each_count(program)
 
