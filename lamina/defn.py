@@ -495,15 +495,16 @@ def _returned(
     given_arrays = [
         leaves[i] if isinstance(leaves[i], np.ndarray) else arrays[k] for k, i in enumerate(entry.arguments.arrays)
     ]
+    writes: list[tuple[np.ndarray, np.ndarray]] = []
     for (param, _), held in zip(graph.updates, results[len(graph.outputs) :], strict=True):
         if param.op == "tensor":
-            to_numpy(param.args[0])[...] = held
+            writes.append((to_numpy(param.args[0]), held))
             continue
         root = params[param.args[0]]
         assert isinstance(root, Root)
-        for member in root.members:
-            if given_arrays[member.place].flags.writeable:
-                given_arrays[member.place][...] = placed(held, member.layout)
+        members = [member for member in root.members if given_arrays[member.place].flags.writeable]
+        writes += [(given_arrays[member.place], placed(held, member.layout)) for member in members]
+    _write(writes)
     as_lamina = any(isinstance(leaf, Array) for leaf in leaves)
 
     def shift(leaf: Output) -> int:
@@ -541,6 +542,18 @@ def _returned(
         return array[()] if leaf.kind is Kind.SCALAR else array.item()
 
     return unflatten(entry.traced.structure, [result(leaf) for leaf in entry.traced.leaves])
+
+
+def _write(writes: Sequence[tuple[np.ndarray, np.ndarray]]) -> None:
+    """Give arrays their elements, all at once: what one is given may be memory that another one's write changes."""
+    if len(writes) > 1:
+        arrays = [array for array, _ in writes]
+        writes = [
+            (array, held.copy() if any(np.may_share_memory(held, other) for other in arrays) else held)
+            for array, held in writes
+        ]
+    for array, held in writes:
+        array[...] = held
 
 
 def _is_of_kind(leaf: Any, kind: Kind) -> bool:

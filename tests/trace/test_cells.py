@@ -635,3 +635,26 @@ def test_results_share_memory_only_where_numpys_do() -> None:
         return copied, reversed_, filled, same, fresh, kept, z, w
 
     assert_agrees(program, *((lambda n=n: (np.arange(3.0), n)) for n in (0, 2, 12)))
+
+
+def test_arguments_that_become_what_others_were() -> None:
+    """They are written when the program has run, as if all at once."""
+
+    def copied(x, y):
+        y[:] = x
+        x += 6
+
+    def reversed_copy(x, y):
+        y[:] = x[::-1]
+        x[0] = 7
+
+    def exchanged(x, y):
+        x[:], y[:] = y.copy(), x.copy()
+
+    for program in (copied, reversed_copy, exchanged):
+        assert_agrees(
+            program,
+            lambda: (np.arange(3.0), np.zeros(3)),
+            lambda: (np.arange(3.0)[::-1], np.zeros(6)[::2]),
+            lambda: (np.arange(1.0), np.zeros(1)),
+        )
