@@ -86,7 +86,7 @@ class Defn:
         if current() is not None:
             return python.call(self._function, *args, **kwargs)  # part of a larger trace
         leaves, structure = flatten((args, kwargs))
-        arrays = [_as_numpy(leaf) for leaf in leaves if isinstance(leaf, (np.ndarray, Array))]
+        arrays = [np.asarray(leaf) for leaf in leaves if isinstance(leaf, (np.ndarray, Array))]
         shared: Any = overlaps_of(arrays) if len(arrays) > 1 else ()
         if shared:  # which of them are one array
             places = {id(leaf): i for i, leaf in enumerate(leaves)}
@@ -126,7 +126,7 @@ class Defn:
             except Exception as error:  # noqa: BLE001  the program's own, or NumPy's
                 return self._replayed(error, args, kwargs, None if self._strict else signature)
         params = [
-            np.asarray(leaves[param]) if isinstance(param, int) else memory_of(param, arrays)
+            np.asarray(leaves[param]) if isinstance(param, int) else _native(memory_of(param, arrays))
             for param in entry.arguments.params
         ]
         try:
@@ -368,7 +368,7 @@ def _stage(
     positions = [i for i, leaf in enumerate(leaves) if isinstance(leaf, (np.ndarray, Array))]
     for i in positions:
         asarray(leaves[i])  # which refuses what is no array of ours, by name
-    roots = roots_of([_as_numpy(leaves[i]) for i in positions])
+    roots = roots_of([np.asarray(leaves[i]) for i in positions])
     sees = {positions[member.place]: (k, member.layout) for k, root in enumerate(roots) for member in root.members}
     shown: list[Any] = []
     params: list[int | Root] = []
@@ -382,7 +382,7 @@ def _stage(
                 met.add(k)
                 params.append(roots[k])
             # an array that is given twice is one array
-            twice = next((shown[j] for j in range(i) if leaves[j] is leaf), None)
+            twice = next((shown[j] for j in range(i) if leaves[j] is leaf and sees[j][0] == k), None)
             shown.append(_array_argument(leaf, k, roots[k], layout) if twice is None else twice)
         else:
             params.append(i)
@@ -396,7 +396,7 @@ def _stage(
         scope.root.containers.update((id(each), each) for each in inside)
         return python.call(function, *args, **kwargs)
 
-    return stage(name, call, shown, [_as_numpy(leaves[i]) for i in positions]), _Arguments(params, positions)
+    return stage(name, call, shown, [np.asarray(leaves[i]) for i in positions]), _Arguments(params, positions)
 
 
 def _array_argument(leaf: Any, k: int, root: Root, layout: Layout | None) -> Argument:
@@ -476,11 +476,6 @@ def _expect_hashable(leaf: Any) -> None:
         ) from error
 
 
-def _as_numpy(leaf: Any) -> np.ndarray:
-    array = np.asarray(leaf)
-    return array if array.dtype.isnative else array.astype(array.dtype.newbyteorder("="))
-
-
 # Results
 
 
@@ -529,7 +524,7 @@ def _returned(
                 if is_all_of_it and not leaf.shifts and not leaf.is_frozen:
                     return leaves[entry.arguments.arrays[member.place]]
             # an argument's own memory, also where a copy of it (in the machine's byte order) was computed with
-            array = placed(memory_of(root, given_arrays), leaf.layout, shift(leaf))
+            array = placed(np.asarray(memory_of(root, given_arrays), order="C"), leaf.layout, shift(leaf))
         if leaf.is_frozen or (leaf.layout is not None and not leaf.layout.is_distinct):
             array = array.view()
             array.flags.writeable = False
@@ -554,6 +549,10 @@ def _write(writes: Sequence[tuple[np.ndarray, np.ndarray]]) -> None:
         ]
     for array, held in writes:
         array[...] = held
+
+
+def _native(memory: np.ndarray) -> np.ndarray:
+    return np.asarray(memory, memory.dtype.newbyteorder("="), order="C")
 
 
 def _is_of_kind(leaf: Any, kind: Kind) -> bool:

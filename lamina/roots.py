@@ -75,13 +75,17 @@ def roots_of(arrays: Sequence[np.ndarray]) -> list[Root]:
     grouped: set[int] = set()
     for group in overlaps_of(arrays):
         places, shifts = group[::2], group[1::2]
-        if len({arrays[place].dtype for place in places}) > 1 or any(
-            s % arrays[p].itemsize for p, s in zip(places, shifts, strict=True)
+        if (
+            len({arrays[place].dtype for place in places}) > 1
+            or any(s % arrays[p].itemsize for p, s in zip(places, shifts, strict=True))
+            or not all(_has_layout(arrays[place]) for place in places)
         ):
-            raise NotImplementedError("arguments that share memory must have one dtype and be aligned to its elements")
+            raise NotImplementedError(
+                "arguments that share memory must have one native dtype and be aligned to its elements"
+            )
         members = []
         for place, shift in zip(places, shifts, strict=True):
-            layout = from_numpy(arrays[place]).layout
+            layout = _layout(arrays[place])
             offset = layout.offset + shift // arrays[place].itemsize
             members.append(Member(place, Layout(layout.shape, layout.strides, offset)))
         extent = max(member.layout.span[1] for member in members if member.layout is not None)
@@ -93,10 +97,22 @@ def roots_of(arrays: Sequence[np.ndarray]) -> list[Root]:
     return sorted(roots, key=lambda root: min(member.place for member in root.members))
 
 
+def _has_layout(array: np.ndarray) -> bool:
+    """Whether a layout says where the elements are: not of swapped bytes, nor of one field of records."""
+    return array.dtype.isnative and not any(
+        stride % array.itemsize for extent, stride in zip(array.shape, array.strides, strict=True) if extent > 1
+    )
+
+
+def _layout(array: np.ndarray) -> Layout:
+    # NumPy's elements of a packed dtype are bytes, and here it is about NumPy's memory
+    return from_numpy(array.view(np.int8) if array.itemsize == 1 else array).layout
+
+
 def _alone(array: np.ndarray, place: int) -> Root:
-    if array.flags.c_contiguous or not array.size:
+    if array.flags.c_contiguous or not array.size or not _has_layout(array):
         return Root(array.shape, [Member(place, None)])
-    layout = from_numpy(array).layout
+    layout = _layout(array)
     by_stride = sorted(range(array.ndim), key=lambda axis: (-abs(layout.strides[axis]), axis))
     shape = tuple(array.shape[axis] for axis in by_stride)
     dense = Layout.contiguous(shape)
@@ -106,7 +122,7 @@ def _alone(array: np.ndarray, place: int) -> Root:
 
 
 def memory_of(root: Root, arrays: Sequence[np.ndarray]) -> np.ndarray:
-    """The root's memory itself, of the root's shape: nothing is copied."""
+    """The root's memory itself, of the root's shape; an array of records' fields as it is, and not contiguous."""
     first = root.members[0]
     array = arrays[first.place]
     if first.layout is None:

@@ -1007,3 +1007,24 @@ def test_deep_and_shared_programs() -> None:
 
     assert lamina.defn(halves)(np.float64(3), np.float64(1)) == (3 * 2.0**-20, 2.0**-20)
     assert sys.getrecursionlimit() <= 10_000
+
+
+@pytest.mark.parametrize("start", [0, 4])
+@pytest.mark.parametrize("step", [1, -1])
+def test_fields_of_records_are_read_and_written_where_they_are(start, step):
+    records = np.zeros(4, [("a", "f8"), ("b", "i4")] if start == 0 else [("b", "i4"), ("a", "f8")])
+    records["a"], records["b"] = [1, 2, 3, 4], 7
+    expected = records.copy()
+
+    def doubled(x, y):
+        x *= 2
+        return x + y
+
+    x, y = records["a"][::step], np.arange(4.0)
+    result = lamina.defn(doubled, strict=True)(x, y)
+    np.testing.assert_array_equal(result, doubled(expected["a"][::step], y))
+    np.testing.assert_array_equal(records, expected)
+    with pytest.warns(lamina.errors.LaminaWarning, match="share memory"):
+        lamina.defn(doubled)(records["a"], records["a"][::-1])
+    doubled(expected["a"], expected["a"][::-1])
+    np.testing.assert_array_equal(records, expected)

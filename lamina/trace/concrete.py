@@ -3,7 +3,6 @@
 import numpy as np
 
 from lamina.errors import DataDependentShapeError
-from lamina.trace.content import content_of
 from lamina.trace.value import Value
 
 
@@ -13,7 +12,7 @@ def concrete(value: Value, result: str, instead: str) -> np.ndarray:
     Raises `DataDependentShapeError` for a traced one, which says whose shape depends on the elements (``result``) and
     what to write ``instead``.
     """
-    known = content_of(value.expr, value.scope.root.remembered)
+    known = value.known(f"the shape of {result}")
     if known is None:
         source = f" (made at {value.expr.source})" if value.expr.source else ""
         raise DataDependentShapeError(

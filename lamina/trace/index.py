@@ -198,7 +198,8 @@ def select(x: Value, key: Key) -> Value:
     picked = functools.reduce(apply_move, _movements(key, x.shape), x)
     gathered = [item for item in key.items if item.what in (What.GATHER, What.REPEAT)]
     is_scalar = not key.has_ellipsis and not any(item.what in (What.SLICE, What.NEW) for item in key.items)
-    if gathered and not key.is_advanced and not is_scalar and picked.cell is not None:
+    is_view = all(item.index.kind is not Kind.ARRAY for item in gathered if item.what is What.GATHER)  # as in NumPy
+    if gathered and is_view and not key.is_advanced and not is_scalar and x.size and picked.cell is not None:
         picked = _shifted(picked, key)
     elif gathered:
         picked = _gathered(picked, key, gathered)

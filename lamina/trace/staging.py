@@ -184,7 +184,10 @@ class _Results:
         if cell not in self.places:
             self.places[cell] = self.keep_cell(cell)
         place = self.places[cell]
-        shown = self.nodes[place] if place >= 0 and value.layout is None else node
+        if value.layout is None:
+            shown = self.nodes[place] if place >= 0 else node
+        else:
+            shown = self.scope.emit("copy", node) if may_alias(node, self.not_ours) else node
         shifts = tuple((self.keep(node_of(by)), stride) for by, stride in value.shifts)
         return Output(value.kind, shown, place, value.layout, shifts=shifts, is_frozen=value.is_frozen)
 

@@ -300,16 +300,16 @@ class Value(Operators):
     def __dlpack__(self, **options: Any) -> Any:
         return self._demand("__dlpack__", "lamina.runtime_call").__dlpack__(**options)
 
-    def _demand(self, wanted: str, instead: str) -> Any:
-        """The elements, where arrays from outside alone decide them.
+    def known(self, wanted: str) -> Any:
+        """The elements, where arrays from outside alone decide them; `None` where the arguments do.
 
-        Otherwise asks for a restart with the number arguments that decide them, or raises `ConcretizationError`.
+        Asks for a restart with the number arguments that decide them, or without the loop that does (for ``wanted``).
         """
         if not self.scope.is_open or current() is None:
             raise escaped(self._node or self._version, self.scope)
         known = content_of(self.expr, self.scope.root.remembered)
         if known is not None:
-            return known[()]
+            return known
         leaves = [node for node in post_order(self.expr) if node.op in ("parameter", "tensor")]
         origins = [self.scope.owner(node) for node in leaves]
         root = self.scope.root
@@ -320,6 +320,13 @@ class Value(Operators):
         loop = next((owner for owner, _ in origins if owner.is_loop), None)
         if loop is not None:
             raise Unroll(loop, wanted)
+        return None
+
+    def _demand(self, wanted: str, instead: str) -> Any:
+        """The elements, where they are known while tracing; raises `ConcretizationError` where they aren't."""
+        known = self.known(wanted)
+        if known is not None:
+            return known[()]
         made = self.expr.source if self.expr.op != "parameter" else None  # which the caller made
         source = f" (made at {made})" if made else ""
         here = user_source()

@@ -358,7 +358,7 @@ def test_repeat(rng):
             lambda x, r=repeats, a=axis: np.repeat(x, r, a),
             [(), (2,), (2, 3), (3, 0), (2, 3, 1)],
         )
-    repeated = lamina.defn(lambda x, n: lamina.repeat(x, n, axis=0))
+    repeated = lamina.defn(lambda x, n: lamina.repeat(x, n, axis=0), strict=True)
     x = rng.standard_normal((2, 3))
     for n in (0, 2):
         is_same(repeated(x, n), np.repeat(x, n, 0))
