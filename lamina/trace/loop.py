@@ -22,7 +22,7 @@ from lamina.trace.choice import Choice, store
 from lamina.trace.control import predicate_of
 from lamina.trace.mixed import code_of, codes_of, dtype_for
 from lamina.trace.rewrite import RUNTIME
-from lamina.trace.scope import Cell, Scope, user_source
+from lamina.trace.scope import Cell, Scope, next_serial, user_source
 from lamina.trace.state import (
     CannotMerge,
     Get,
@@ -98,12 +98,13 @@ class _Loop(NamedTuple):
     names: tuple[str, ...]
     live: frozenset[str]
     count: Any  # of turns; None for a while
+    since: int  # the serial number of the first cell that its turns may make
 
 
 def for_loop(items: Items, test: Test, body: Callable[[Any], None], get: Get, put: Put, names: Any, live: Any) -> None:
     """Run or stage a ``for`` over items that have places."""
-    loop = _Loop(test, lambda i: body(items.item(i)), get, put, tuple(names), frozenset(live), items.count)
-    count = items.count
+    count, since = items.count, next_serial()
+    loop = _Loop(test, lambda i: body(items.item(i)), get, put, tuple(names), frozenset(live), count, since)
     if type(count) is int and count <= _FEW:
         _unrolled(loop, range(count))
     else:
@@ -181,14 +182,16 @@ def _unrolled(loop: _Loop, turns: range, done: int = 0) -> int:
     return done
 
 
-def while_loop(
-    test: Callable[[], Any], body: Callable[[], None], get: Get, put: Put, names: Any, live: Any, has_run: int = 0
-) -> None:
-    """Run or stage a ``while``; `has_run` says how many turns have run already."""
-    loop = _Loop(test, lambda _: body(), get, put, tuple(names), frozenset(live), None)
+def while_loop(test: Callable[[], Any], body: Callable[[], None], get: Get, put: Put, names: Any, live: Any) -> None:
+    """Run or stage a ``while``."""
+    _while(_Loop(test, lambda _: body(), get, put, tuple(names), frozenset(live), None, next_serial()), 0)
+
+
+def _while(loop: _Loop, has_run: int) -> None:
+    """The turns of a ``while`` after so many that have run apart."""
     turns = 0
     while True:
-        tried = _Tried(test, get, put)
+        tried = _Tried(loop)
         if tried.is_known and not tried.holds:
             tried.take()
             return
@@ -196,7 +199,7 @@ def while_loop(
             try:
                 _staged(loop, None, 0, has_run + turns > 0)
                 # what it binds (:=) and writes is what it did when it ended the loop, where its effects were seen
-                _Tried(test, get, put).take(effects=False)
+                _Tried(loop).take(effects=False)
                 return
             except _Peel:
                 if not tried.is_known:
@@ -205,7 +208,7 @@ def while_loop(
                             "this while loop can't be staged: its variables change in every turn"
                         ) from None
                     tried.take()
-                    _first_apart(tried.holds, test, body, get, put, names, live, has_run)
+                    _first_apart(tried.holds, loop, has_run)
                     return
             except _Fails as error:
                 if not tried.is_known:
@@ -218,23 +221,24 @@ def while_loop(
                 if tried.is_known:
                     raise
                 tried.take()  # it raises only where there is a turn
-                _first_apart(tried.holds, test, body, get, put, names, live, has_run)
+                _first_apart(tried.holds, loop, has_run)
                 return
         tried.take()
-        body()
+        loop.turn(None)
         turns += 1
 
 
 class _Tried:
     """A test that has been asked whether it holds; what it has bound, written and done is undone until it is taken."""
 
-    def __init__(self, test: Callable[[], Any], get: Get, put: Put) -> None:
-        before, self.put = get(), put
+    def __init__(self, loop: _Loop) -> None:
+        before, self.put = loop.get(), loop.put
+        assert loop.test is not None
         with apart(scope_now()) as (self.effects, self.layer):
-            self.holds = test()
+            self.holds = loop.test()
         self.is_known = not (type(self.holds) is Value and self.holds.is_traced)
-        self.state = get()
-        put(before)
+        self.state = loop.get()
+        self.put(before)
 
     def take(self, *, effects: bool = True) -> None:
         """Do what the test does."""
@@ -246,23 +250,14 @@ class _Tried:
             scope.effects += self.effects
 
 
-def _first_apart(
-    go_on: Value,
-    test: Callable[[], Any],
-    body: Callable[[], None],
-    get: Get,
-    put: Put,
-    names: Any,
-    live: Any,
-    has_run: int,
-) -> None:
+def _first_apart(go_on: Value, loop: _Loop, has_run: int) -> None:
     """The first turn under the test, then a loop whose variables it has bound."""
 
     def first() -> None:
-        body()
-        while_loop(test, body, get, put, names, live, has_run + 1)
+        loop.turn(None)
+        _while(loop, has_run + 1)
 
-    branch(go_on, first, lambda: None, get, put, tuple(names))
+    branch(go_on, first, lambda: None, loop.get, loop.put, loop.names)
 
 
 def _staged(loop: _Loop, count: Any, first: int, has_run: bool) -> None:
@@ -548,7 +543,22 @@ def _compared(
             raise _Fails(f"{name} changes from {before!r} to {after!r}")
     if carried != how.carried or dead != how.dead:
         raise _Again(carried, dead, how.moved)
+    _expect_fresh(loop, scope, start, inner, {k: outputs[k] for k in outputs.keys() - how.moved.keys()})
     return outputs
+
+
+def _expect_fresh(
+    loop: _Loop, scope: Scope, start: tuple[Any, ...], inner: list[Any], outputs: dict[int, Value]
+) -> None:
+    """Where a turn writes an array that is carried by value, turns of this loop have made all that it may be."""
+    by_value = {inner[k].cell: k for k in outputs if is_array(inner[k])}
+    written = {k for cell, k in by_value.items() if scope.read(cell) is not cell.start}
+    if written:
+        # what one of them becomes is written in a later turn
+        passed_on = {by_value.get(cell, -1) for k in by_value.values() for cell in _memories(outputs[k])}
+        for k in written | (passed_on - {-1}):
+            if any(cell.serial < loop.since for cell in _memories(start[k])):
+                raise _Fails(f"{loop.names[k]} is written, and is an array from before the loop in some turns")
 
 
 def _expect_own(
@@ -578,8 +588,10 @@ def _expect_own(
 
 def _may_be(array: Value, other: Value) -> bool:
     """Whether an array is another one, or may be it as a run has it."""
-    is_choice = type(array.cell) is Choice and array.layout is None
-    return same_alias(array, other) or (is_choice and any(_may_be(side, other) for side in array.cell.sides))
+    if same_alias(array, other):
+        return True
+    sides = array.cell.sides if type(array.cell) is Choice and array.layout is None else ()
+    return any(_may_be(side, other) for side in sides)
 
 
 def _replaced(loop: _Loop, scope: Scope, k: int, before: Value, after: Value) -> Any:

@@ -80,6 +80,17 @@ def in_two_names(x: Any, level: float) -> Any:
     return y, z
 
 
+def exchanged_and_replaced(x: Any, level: float) -> Any:
+    y = np.zeros(4)
+    kept = [y]
+    for i in range(12):
+        x, y = y, x
+        y[0] += 1
+        if i > level:
+            y = y * 2
+    return x, y, kept[0]
+
+
 def while_it_is_large(x: Any, level: float) -> Any:
     turns = 0
     while abs(x).sum() > 0.1 and turns < 30:
@@ -97,6 +108,7 @@ PROGRAMS = [
     the_first_is_written,
     written_and_replaced,
     in_two_names,
+    exchanged_and_replaced,
     while_it_is_large,
 ]
 
