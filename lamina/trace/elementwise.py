@@ -44,8 +44,8 @@ def elementwise(op: str, *things: Any) -> Value:
         known, values = _compared(op, values)
         if known is not None:
             return with_kind(broadcast_to(known, shape), kind)
-    dtypes, values = _promoted(op, values)
     axes = order_of(values, len(shape))
+    dtypes, values = _promoted(op, values)
     nodes = [broadcast_to(value, shape) for value in values]
     if len(set(dtypes)) > 1:
         return with_kind(compare_signed_unsigned(op, nodes), kind)

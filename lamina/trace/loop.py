@@ -17,10 +17,11 @@ from lamina.errors import LaminaWarning, TraceError
 from lamina.expr import Expr, with_effects
 from lamina.expr.tree import post_order
 from lamina.trace.branch import branch
-from lamina.trace.build import as_value, constant, emit, node_of, scope_now, to_dtype
+from lamina.trace.build import as_value, constant, emit, node_of, permute, scope_now, to_dtype
 from lamina.trace.choice import Choice, store
 from lamina.trace.control import predicate_of
 from lamina.trace.mixed import code_of, codes_of, dtype_for
+from lamina.trace.order import order_of, ordered
 from lamina.trace.rewrite import RUNTIME
 from lamina.trace.scope import Cell, Scope, next_serial, user_source
 from lamina.trace.state import (
@@ -62,6 +63,7 @@ class _Carried(NamedTuple):
     kind: Kind
     codes: frozenset[int] = frozenset()  # what it may be, where a run alone tells
     may_stay: bool = False  # an array that some turns replace: whether one has is carried beside it
+    axes: tuple[int, ...] | None = None  # the order of an array's memory, where it is not C
 
 
 class _Again(Exception):
@@ -346,7 +348,8 @@ def _attempt(loop: _Loop, count: Any, first: int, has_run: bool, start: tuple[An
             before: dict[int, Any] = {}  # whether an earlier turn has replaced an array
             for k in order:
                 each = how.carried[k]
-                inner[k] = Value(scope.param(each.dtype, each.shape), scope, each.kind)
+                shape = each.shape if each.axes is None else tuple(each.shape[axis] for axis in each.axes)
+                inner[k] = _laid_out(Value(scope.param(each.dtype, shape), scope, each.kind), each)
                 if each.codes:
                     inner[k].codes = each.codes
                     inner[k].code = Value(scope.param(dt.int64, ()), scope, Kind.NUMBER)
@@ -394,7 +397,7 @@ def _attempt(loop: _Loop, count: Any, first: int, has_run: bool, start: tuple[An
     final = list(start)
     place = 0 if index is None else 1
     for k in order:
-        final[k] = Value(outer.emit("elem", node, place), outer, how.carried[k].kind)
+        final[k] = _laid_out(Value(outer.emit("elem", node, place), outer, how.carried[k].kind), how.carried[k])
         place += 1
         if how.carried[k].codes:
             final[k].codes = how.carried[k].codes
@@ -440,11 +443,17 @@ def _exchanged(start: tuple[Any, ...], final: list[Any], moved: dict[int, int], 
         final[k] = stands[k]
 
 
+def _laid_out(memory: Value, carried: _Carried) -> Value:
+    """A carried variable that sees memory of its own."""
+    return memory if carried.axes is None else ordered(memory, carried.axes)
+
+
 def _nodes(values: dict[int, Value], replaced: dict[int, Any], how: _Again, order: list[int]) -> list[Expr]:
     """The nodes of the carried variables, in order, and behind one what is carried beside it."""
     nodes = []
     for k in order:
-        nodes.append(node_of(to_dtype(values[k], how.carried[k].dtype)))
+        value = to_dtype(values[k], how.carried[k].dtype)
+        nodes.append(node_of(value if how.carried[k].axes is None else permute(value, how.carried[k].axes)))
         if how.carried[k].codes:
             nodes.append(node_of(code_of(values[k])))
         if k in replaced:
@@ -536,7 +545,10 @@ def _compared(
                 raise _Peel
             if loop.count is None and not has_run:
                 raise _Peel  # without a turn it stays what it was
-            carried[k] = _Carried(after.dtype, after.shape, Kind.ARRAY, may_stay=_may_be(after, before))
+            axes = order_of([after], len(after.shape))
+            if order_of([start[k]], len(after.shape)) != axes:
+                axes = None
+            carried[k] = _Carried(after.dtype, after.shape, Kind.ARRAY, may_stay=_may_be(after, before), axes=axes)
         elif isinstance(before, Unbound) or is_number(after) or is_array(after):
             raise _Peel
         else:

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from lamina.trace.build import broadcast_to, emit, permute
+from lamina.trace.choice import Choice
 from lamina.trace.value import Value
 
 
@@ -13,12 +14,10 @@ def order_of(operands: Sequence[Value], rank: int) -> tuple[int, ...] | None:
     only where no operand says otherwise, and axes along which an operand doesn't move say nothing (`npyiter` of NumPy,
     ``npyiter_find_best_axis_ordering``).
     """
-    if rank < 2 or all(operand.layout is None for operand in operands):
+    if rank < 2 or all(operand.layout is None and type(operand.cell) is not Choice for operand in operands):
         return None
     strides = [
-        (0,) * (rank - len(operand.shape)) + operand.whole_layout.strides
-        for operand in operands
-        if operand.cell is not None
+        (0,) * (rank - len(operand.shape)) + _strides_of(operand) for operand in operands if operand.cell is not None
     ]
     order = list(range(rank - 1, -1, -1))  # innermost first
     for i in range(1, rank):
@@ -41,6 +40,15 @@ def order_of(operands: Sequence[Value], rank: int) -> tuple[int, ...] | None:
         order.insert(place, order.pop(i))
     axes = tuple(reversed(order))
     return None if axes == tuple(range(rank)) else axes
+
+
+def _strides_of(array: Value) -> tuple[int, ...]:
+    """The strides of an array; of one of two, those of both where they are in one order, else C order's."""
+    if type(array.cell) is Choice and array.layout is None:
+        then, otherwise = array.cell.sides
+        if order_of([then], len(array.shape)) == order_of([otherwise], len(array.shape)):
+            return _strides_of(then)
+    return array.whole_layout.strides
 
 
 def ordered(value: Value, axes: tuple[int, ...]) -> Value:

@@ -29,7 +29,8 @@ def differences(function: Callable[..., Any], decorated: Callable[..., Any], arg
     ours, our_args, our_prints = outcome(function, arguments())
     theirs, their_args, their_prints = outcome(decorated, arguments())
     if isinstance(ours, Exception) or isinstance(theirs, Exception):
-        found = [] if type(ours) is type(theirs) else [f"raised {ours!r}, decorated {theirs!r}"]
+        # an error class of NumPy's own is Python's
+        found = [] if isinstance(ours, type(theirs)) else [f"raised {ours!r}, decorated {theirs!r}"]
         ours = theirs = ()
     else:
         found = _differ("result", ours, theirs)
@@ -76,7 +77,7 @@ def _differ_in_memory(ours: list[np.ndarray], theirs: list[np.ndarray]) -> list[
 
 
 def _same_view(a: np.ndarray, b: np.ndarray) -> bool:
-    return a.__array_interface__ == b.__array_interface__
+    return bool(a.size) and a.__array_interface__ == b.__array_interface__
 
 
 def _order(array: np.ndarray) -> list[int]:

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import lamina
-from tests.support.random_programs import differences
+from tests.support.undecorated import differences
 
 
 def hist(h, x):
