@@ -598,13 +598,17 @@ def _refuse_kinds(values: "NDArray[Any]") -> None:
             raise TypeError(f"asarray: lamina takes no {kind.__name__}; write {instead} for an array of its numbers")
 
 
-def _within(given: "NDArray[Any]", converted: "NDArray[Any]", dtype: DType) -> "NDArray[Any]":
-    """What NumPy made of a sequence; floats out of an integer dtype's range, which it leaves to chance, saturated."""
+def _within(obj: Any, given: "NDArray[Any]", converted: "NDArray[Any]", dtype: DType) -> "NDArray[Any]":
+    """What NumPy made of numbers; floats out of an integer dtype's range, which it leaves to chance, saturated."""
     source = dtypes.BY_NUMPY.get(given.dtype)
     if source is None or source.kind != "float" or dtype.kind not in ("signed", "unsigned"):
         return converted
     inside = (given > float(dtype.min) - 1) & (given < float(dtype.max) + 1)
-    return converted if inside.all() else np.where(inside, converted, dtypes.cast(given, dtype))
+    if inside.all():
+        return converted
+    # a Python integer that only its float takes out of the range: NumPy has refused any other
+    exact = np.frompyfunc(lambda x: isinstance(x, int | np.integer), 1, 1)(np.asarray(obj, dtype=object)).astype(bool)
+    return np.where(inside | exact, converted, dtypes.cast(given, dtype))
 
 
 def _gathered(obj: Any, wanted: DType | None, copy: bool | None) -> "NDArray[Any]":
@@ -616,7 +620,7 @@ def _gathered(obj: Any, wanted: DType | None, copy: bool | None) -> "NDArray[Any
     with np.errstate(all="ignore"):
         values = np.asarray(obj, copy=copy)
         if numbers and wanted is not None and not wanted.is_packed:
-            return _within(values, np.asarray(obj, dtype=wanted.numpy, copy=copy), wanted)
+            return _within(obj, values, np.asarray(obj, dtype=wanted.numpy, copy=copy), wanted)
     if values.dtype.kind == "O":
         if isinstance(obj, int):
             raise OverflowError("Python integer out of bounds for int64 and uint64")

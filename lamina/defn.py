@@ -552,7 +552,8 @@ def _write(writes: Sequence[tuple[np.ndarray, np.ndarray]]) -> None:
 
 
 def _native(memory: np.ndarray) -> np.ndarray:
-    return np.asarray(memory, memory.dtype.newbyteorder("="), order="C")
+    dtype = memory.dtype
+    return np.asarray(memory, dtype if dtype.isnative else dtype.newbyteorder("="), order="C")
 
 
 def _is_of_kind(leaf: Any, kind: Kind) -> bool:

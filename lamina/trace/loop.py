@@ -452,8 +452,8 @@ def _nodes(values: dict[int, Value], replaced: dict[int, Any], how: _Again, orde
     """The nodes of the carried variables, in order, and behind one what is carried beside it."""
     nodes = []
     for k in order:
-        value = to_dtype(values[k], how.carried[k].dtype)
-        nodes.append(node_of(value if how.carried[k].axes is None else permute(value, how.carried[k].axes)))
+        value, axes = to_dtype(values[k], how.carried[k].dtype), how.carried[k].axes
+        nodes.append(node_of(value if axes is None else permute(value, axes)))
         if how.carried[k].codes:
             nodes.append(node_of(code_of(values[k])))
         if k in replaced:
@@ -548,7 +548,8 @@ def _compared(
             axes = order_of([after], len(after.shape))
             if order_of([start[k]], len(after.shape)) != axes:
                 axes = None
-            carried[k] = _Carried(after.dtype, after.shape, Kind.ARRAY, may_stay=_may_be(after, before), axes=axes)
+            may_stay = _may_be(after, before) or (loop.count is None and _is_from_outside(start[k]))
+            carried[k] = _Carried(after.dtype, after.shape, Kind.ARRAY, may_stay=may_stay, axes=axes)
         elif isinstance(before, Unbound) or is_number(after) or is_array(after):
             raise _Peel
         else:
@@ -634,6 +635,11 @@ def _memories(array: Value) -> list[Cell]:
     if type(array.cell) is Choice:
         return [cell for side in array.cell.sides for cell in _memories(side)]
     return [array.cell] if array.cell is not None else []
+
+
+def _is_from_outside(array: Value) -> bool:
+    """Whether an array may be one that was there before, which a loop without a turn leaves in its variable."""
+    return any(cell.start.op in ("parameter", "tensor") for cell in _memories(array))
 
 
 def _shared(loop: _Loop, start: tuple[Any, ...], k: int) -> bool:

@@ -300,7 +300,7 @@ class Value(Operators):
     def __dlpack__(self, **options: Any) -> Any:
         return self._demand("__dlpack__", "lamina.runtime_call").__dlpack__(**options)
 
-    def known(self, wanted: str) -> Any:
+    def known(self, wanted: str) -> np.ndarray | None:
         """The elements, where arrays from outside alone decide them; `None` where the arguments do.
 
         Asks for a restart with the number arguments that decide them, or without the loop that does (for ``wanted``).

@@ -285,6 +285,11 @@ def test_lists_may_hold_arrays():
     assert asarray([asarray(1.5), 2]).tolist() == [1.5, 2]
 
 
+def test_integers_in_lists_that_only_a_float_of_theirs_takes_out_of_range():
+    for numbers in ([2**64 - 1024, 0], [2**64 - 1, 1.5], [[0, 2**64 - 1]]):
+        assert asarray(numbers, "uint64").tolist() == np.asarray(numbers, np.uint64).tolist()
+
+
 @pytest.mark.parametrize("dtype", [d for d in WHOLE if d.kind in ("signed", "unsigned")], ids=str)
 def test_floats_of_arrays_in_lists_saturate(dtype):
     """NumPy refuses Python's floats that the dtype doesn't hold, and leaves those of arrays to the processor."""
