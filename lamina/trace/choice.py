@@ -3,6 +3,7 @@
 What it holds is what the chosen one holds; a write reaches the chosen one, and whoever sees its memory.
 """
 
+from collections.abc import Callable
 from typing import Any
 
 from lamina.expr import Expr
@@ -40,7 +41,11 @@ class Choice(Cell):
 
     def moved(self, movement: Any) -> Value:
         """The choice between the moved arrays, each a view or a copy as its own layout has it."""
-        then, otherwise = (apply_move(side, movement) for side in self.sides)
+        return self.each(lambda side: apply_move(side, movement))
+
+    def each(self, make: Callable[[Value], Value]) -> Value:
+        """The choice between what is made of each array."""
+        then, otherwise = map(make, self.sides)
         return Value.alias(Choice(scope_now(), self.predicate, then, otherwise), None)
 
 

@@ -656,6 +656,8 @@ def asarray_(thing: Any, dtype: Any = None, order: Any = None, **kwargs: Any) ->
 def ascontiguousarray_(thing: Any, dtype: Any = None, **kwargs: Any) -> Any:
     """``np.ascontiguousarray``."""
     value = as_value(asarray_(thing, dtype))
+    if type(value.cell) is Choice and value.layout is None:
+        return value.cell.each(ascontiguousarray_)
     return value if value.shape and value.whole_layout.is_contiguous else value.copy().reshape(value.shape or (1,))
 
 
