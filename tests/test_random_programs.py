@@ -42,7 +42,7 @@ def test_random_programs(part: int, long_mode: bool, record_property) -> None:
     seeds = range(part, LONG_SEEDS if long_mode else SEEDS, PARTS)
     fallbacks = sum(_falls_back(program(seed)) for seed in seeds)
     record_property("fallbacks", fallbacks)
-    print(f"{fallbacks} of {len(seeds)} programs run undecorated")  # noqa: T201
+    print(f"{fallbacks} of {len(seeds)} programs run undecorated")
     assert fallbacks < 0.2 * len(seeds)
 
 
