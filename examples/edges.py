@@ -160,10 +160,11 @@ def picture(photo: np.ndarray, results: dict[str, Any]) -> np.ndarray:
 
 
 def main() -> None:
-    from skimage import data, io
+    from skimage.data import astronaut
+    from skimage.io import imsave
 
     console = Console(highlight=False)
-    photo = data.astronaut()
+    photo = astronaut()
     arguments = (photo, ROUNDS, SOFTNESS, LOW, HIGH)
     console.print(f"A photograph of {photo.shape[0]} × {photo.shape[1]} pixels, {photo.dtype}, from scikit-image.\n")
 
@@ -194,7 +195,7 @@ def main() -> None:
     console.print("The graph is run node by node on NumPy; no machine code is made of it yet.\n")
 
     BUILD.mkdir(exist_ok=True)
-    io.imsave(BUILD / "edges.png", picture(photo, results))
+    imsave(BUILD / "edges.png", picture(photo, results))
     (BUILD / "edges.txt").write_text(f"{graph}\n", encoding="utf-8")
     console.print(f"The picture: {BUILD / 'edges.png'}\nThe graph:   {BUILD / 'edges.txt'}", soft_wrap=True)
 
