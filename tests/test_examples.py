@@ -63,10 +63,13 @@ def test_the_demo_writes_its_picture(
     edges: Any, photo: np.ndarray, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     written: dict[Path, np.ndarray] = {}
-    skimage = types.ModuleType("skimage")
-    skimage.data = types.SimpleNamespace(astronaut=lambda: photo)  # type: ignore[attr-defined]
-    skimage.io = types.SimpleNamespace(imsave=written.__setitem__)  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "skimage", skimage)
+    modules = {
+        "skimage": types.ModuleType("skimage"),
+        "skimage.data": types.SimpleNamespace(astronaut=lambda: photo),
+        "skimage.io": types.SimpleNamespace(imsave=written.__setitem__),
+    }
+    for name, module in modules.items():
+        monkeypatch.setitem(sys.modules, name, module)
     monkeypatch.setattr(edges, "BUILD", tmp_path / "build")
     edges.main()
     picture = written[tmp_path / "build" / "edges.png"]
