@@ -15,7 +15,7 @@ from lamina.trace.build import as_value, constant, emit, node_of, scope_now, to_
 from lamina.trace.choice import Choice
 from lamina.trace.control import predicate_of
 from lamina.trace.mixed import code_of, codes_of, dtype_for, is_mixed, with_code
-from lamina.trace.rewrite import RETURNED, RUNTIME
+from lamina.trace.names import RETURNED, RUNTIME
 from lamina.trace.scope import Cell, Scope, next_serial, raised_at
 from lamina.trace.state import (
     CannotMerge,

@@ -23,7 +23,7 @@ import optree
 
 import lamina.array
 from lamina.expr.containers import flatten
-from lamina.trace import rewrite
+from lamina.trace.source import NoSource, definition_of
 
 _VALUES = (bool, int, float, complex, str, bytes)
 _LIBRARIES = tuple(
@@ -270,8 +270,8 @@ def _names_in(code: CodeType) -> tuple[frozenset[str], frozenset[str]]:
         codes += [inner for inner in each.co_consts if isinstance(inner, CodeType)]
         names.update(each.co_names, each.co_freevars)
     try:
-        written = _Uses(rewrite.definition_of(code)).only_written & names
-    except rewrite.NoSource:
+        written = _Uses(definition_of(code)).only_written & names
+    except NoSource:
         written = set()
     return frozenset(names - written), frozenset(written)
 

@@ -21,8 +21,8 @@ from lamina.trace.build import as_value, constant, emit, node_of, permute, scope
 from lamina.trace.choice import Choice, store
 from lamina.trace.control import predicate_of
 from lamina.trace.mixed import code_of, codes_of, dtype_for
+from lamina.trace.names import RUNTIME
 from lamina.trace.order import order_of, ordered
-from lamina.trace.rewrite import RUNTIME
 from lamina.trace.scope import Cell, Scope, next_serial, user_source
 from lamina.trace.state import (
     CannotMerge,

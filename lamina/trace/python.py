@@ -37,9 +37,12 @@ from lamina.trace.build import (
 from lamina.trace.choice import Choice
 from lamina.trace.content import Content
 from lamina.trace.control import predicate_of
+from lamina.trace.creations import CREATIONS
 from lamina.trace.guards import is_users, is_users_class
+from lamina.trace.names import RUNTIME
 from lamina.trace.printed import print_, shown, text  # noqa: F401  rewritten source calls `text`
 from lamina.trace.scope import Cell, Scope, current
+from lamina.trace.source import NoSource, Unsupported
 from lamina.trace.state import CannotMerge, Get, Put, Unbound, Untraceable, demand, is_array
 from lamina.trace.value import Kind, Unroll, Value
 
@@ -433,16 +436,16 @@ def _expect_fixed(called: Any, args: tuple[Any, ...]) -> None:
 
 def converted(function: FunctionType) -> Callable[..., Any]:
     """A user's function rewritten; itself where its source can't be had, since its operations are seen all the same."""
-    if function.__code__.co_freevars and rewrite.RUNTIME in function.__code__.co_freevars:
+    if function.__code__.co_freevars and RUNTIME in function.__code__.co_freevars:
         return function  # one that a rewritten function made
     scope = current()
     if scope is not None:
         _remember_variables(scope.root, function)
     try:
         return rewrite.rewritten(function, this)
-    except rewrite.NoSource:
+    except NoSource:
         return function
-    except rewrite.Unsupported as error:
+    except Unsupported as error:
         raise Untraceable(str(error)) from error
 
 
@@ -572,100 +575,6 @@ def _math(op: str, function: Callable[..., Any]) -> Callable[..., Any]:
     return compute
 
 
-# NumPy's functions that make arrays, with their parameters by lamina's names; `None` for one that changes nothing here.
-_SHAPED = {"shape": 0, "dtype": "dtype", "order": None, "like": None, "device": None}
-_LIKE = {"a": 0, "dtype": "dtype", "order": None, "subok": None, "shape": "shape", "device": None}
-_CREATIONS: dict[str, dict[str, Any]] = {
-    "zeros": _SHAPED,
-    "ones": _SHAPED,
-    "empty": _SHAPED,
-    "full": {"shape": 0, "fill_value": 1, "dtype": "dtype", "order": None, "like": None, "device": None},
-    "eye": {"N": 0, "M": "n_cols", "k": "k", "dtype": "dtype", "order": None, "like": None, "device": None},
-    "identity": {"n": 0, "dtype": "dtype", "like": None},
-    "linspace": {
-        "start": 0,
-        "stop": 1,
-        "num": "num",
-        "endpoint": "endpoint",
-        "retstep": "retstep",
-        "dtype": "dtype",
-        "axis": "axis",
-        "device": None,
-    },
-    "zeros_like": _LIKE,
-    "ones_like": _LIKE,
-    "empty_like": _LIKE,
-    "full_like": {"a": 0, "fill_value": 1, **{name: to for name, to in _LIKE.items() if name != "a"}},
-}
-
-
-def _creation(name: str) -> Callable[..., Any]:
-    parameters = _CREATIONS[name]
-
-    def create(*args: Any, **kwargs: Any) -> Any:
-        positional: dict[int, Any] = {}
-        named: dict[str, Any] = {}
-        order = kwargs.get("order", "K" if name.endswith("_like") else "C")
-        for parameter, value in (*zip(parameters, args, strict=False), *kwargs.items()):
-            order = value if parameter == "order" else order
-            if parameter not in parameters or len(args) > len(parameters):
-                raise TypeError(f"{name}() got an unexpected argument {parameter!r}")
-            to = parameters[parameter]
-            if isinstance(to, int):
-                positional[to] = value
-            elif to is not None and (to not in ("retstep", "shape", "axis") or value):
-                named[to] = value
-        if "retstep" in named or "shape" in named or "axis" in named:
-            raise NotImplementedError(
-                f"np.{name} with {', '.join(sorted(named.keys() & {'retstep', 'shape', 'axis'}))}"
-            )
-        if isinstance(positional.get(0), int) and name in ("zeros", "ones", "empty", "full"):
-            positional[0] = (positional[0],)
-        made = FUNCTIONS[name](*(positional[i] for i in sorted(positional)), **named)
-        return made.copy(order) if order == ("C" if name.endswith("_like") else "F") else made
-
-    return create
-
-
-def arange_(*args: Any, dtype: Any = None, **kwargs: Any) -> Any:
-    """``np.arange``."""
-    if len(args) == 4:
-        *args, dtype = args  # type: ignore[assignment]
-    if "start" in kwargs or "stop" in kwargs or "step" in kwargs:
-        bounds = [kwargs.get(name, default) for name, default in (("start", 0), ("stop", None), ("step", 1))]
-        args = (*args, *bounds[len(args) :])
-    return FUNCTIONS["arange"](*args, dtype=dtype)
-
-
-def array_(thing: Any, dtype: Any = None, *, copy: Any = True, order: Any = "K", **kwargs: Any) -> Any:
-    """``np.array``."""
-    if kwargs:
-        raise NotImplementedError(f"np.array with {', '.join(kwargs)} isn't traced yet")
-    made = FUNCTIONS["asarray"](thing, dtype=dtype, copy=copy)
-    return {"C": ascontiguousarray_, "F": asfortranarray_}.get(order, lambda x: x)(made) if made.shape else made
-
-
-def asarray_(thing: Any, dtype: Any = None, order: Any = None, **kwargs: Any) -> Any:
-    """``np.asarray``."""
-    is_array = isinstance(thing, np.ndarray) or (type(thing) is Value and thing.kind is Kind.ARRAY)
-    if is_array and (dtype is None or dt.from_numpy(dtype) == dt.from_numpy(thing.dtype)):
-        return thing
-    return FUNCTIONS["asarray"](thing, dtype=dtype)
-
-
-def ascontiguousarray_(thing: Any, dtype: Any = None, **kwargs: Any) -> Any:
-    """``np.ascontiguousarray``."""
-    value = as_value(asarray_(thing, dtype))
-    if type(value.cell) is Choice and value.layout is None:
-        return value.cell.each(ascontiguousarray_)
-    return value if value.shape and value.whole_layout.is_contiguous else value.copy().reshape(value.shape or (1,))
-
-
-def asfortranarray_(thing: Any, dtype: Any = None, **kwargs: Any) -> Any:
-    """``np.asfortranarray``."""
-    return ascontiguousarray_(as_value(asarray_(thing, dtype)).T).T
-
-
 def _scalar(numpy_type: Any) -> Callable[..., Any]:
     dtype = dt.from_numpy(numpy_type)
 
@@ -703,14 +612,7 @@ _SUBSTITUTES: dict[Any, Callable[..., Any]] = {
     math.atan2: _math("atan2", math.atan2),
     math.hypot: _math("hypot", math.hypot),
     math.fabs: _math("abs", math.fabs),
-    np.array: array_,
-    np.asarray: asarray_,
-    np.ascontiguousarray: ascontiguousarray_,
-    np.asfortranarray: asfortranarray_,
-    np.asanyarray: asarray_,
-    np.copy: lambda a: FUNCTIONS["asarray"](a, copy=True),
-    np.arange: arange_,
-    **{getattr(np, name): _creation(name) for name in _CREATIONS},
+    **CREATIONS,
     **{dtype.numpy.type: _scalar(dtype.numpy.type) for dtype in dt.DTYPES.values() if dtype.numpy.isbuiltin == 1},
 }
 

@@ -12,21 +12,12 @@ What is not rewritten, and why, is `Unsupported`.
 import ast
 import functools
 import inspect
-import textwrap
 import types
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-RETURNED = "_lamina_returned"  # the flag of an early return
-RUNTIME = "_lamina_"  # the name through which rewritten code reaches `lamina.trace.python`
-
-
-class Unsupported(Exception):
-    """A function that can't be rewritten: why, and at which line."""
-
-
-class NoSource(Unsupported):
-    """A function whose source can't be had."""
+from lamina.trace.names import RETURNED, RUNTIME, Exits, Names, bound_by_functions_in, stored_in
+from lamina.trace.source import Unsupported, definition_of
 
 
 def rewritten(function: types.FunctionType, runtime: Any) -> types.FunctionType:
@@ -53,7 +44,7 @@ def _rewritten_code(code: types.CodeType, filename: str) -> types.CodeType:
     if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         raise Unsupported(f"{code.co_name} ({where}) is a generator or a coroutine")
     definition = definition_of(code)
-    names = _Names(definition)
+    names = Names(definition)
     body = (
         definition.body
         if isinstance(definition.body, list)
@@ -112,188 +103,6 @@ def _without_defaults(arguments: ast.arguments) -> ast.arguments:
     )
 
 
-def definition_of(code: types.CodeType) -> Any:
-    """The syntax tree of a function, with the line numbers of its file. Raises `NoSource` where it can't be had."""
-    where = f"{code.co_filename}:{code.co_firstlineno}"
-    try:
-        lines, first = inspect.getsourcelines(code)
-    except (OSError, TypeError) as error:
-        raise NoSource(f"the source of {code.co_name} ({where}) can't be read") from error
-    source = textwrap.dedent("".join(lines))
-    tree = _parsed(source)
-    if tree is None:
-        raise NoSource(f"the source of {code.co_name} ({where}) doesn't stand alone; write it on lines of its own")
-    ast.increment_lineno(tree, first - 1)
-    found = [node for node in ast.walk(tree) if _is_definition_of(node, code)]
-    if len(found) != 1:
-        raise NoSource(
-            f"{len(found)} functions on the lines of {code.co_name} ({where}); write each on lines of its own"
-        )
-    return found[0]
-
-
-def _parsed(source: str) -> ast.Module | None:
-    """The tree of lines that hold a function; a lambda's lines may be part of a longer statement."""
-    for text in (source, f"({source.strip()})", source.strip().rstrip(",)"), source.strip().rstrip(",") + "\n"):
-        try:
-            return ast.parse(text)
-        except SyntaxError:
-            continue
-    at = source.find("lambda")
-    while at >= 0:
-        for end in range(len(source), at, -1):
-            try:
-                return ast.parse("\n" * source.count("\n", 0, at) + source[at:end].strip())
-            except SyntaxError:
-                continue
-        at = source.find("lambda", at + 1)
-    return None
-
-
-def _is_definition_of(node: ast.AST, code: types.CodeType) -> bool:
-    if code.co_name == "<lambda>":
-        return isinstance(node, ast.Lambda) and _parameters(node.args) == code.co_varnames[: _argument_count(code)]
-    if not isinstance(node, ast.FunctionDef) or node.name != code.co_name:
-        return False
-    first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
-    return first == code.co_firstlineno
-
-
-def _parameters(arguments: ast.arguments) -> tuple[str, ...]:
-    plain = [arg.arg for arg in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
-    return (*plain, *(arg.arg for arg in (arguments.vararg, arguments.kwarg) if arg))
-
-
-def _argument_count(code: types.CodeType) -> int:
-    extra = bool(code.co_flags & inspect.CO_VARARGS) + bool(code.co_flags & inspect.CO_VARKEYWORDS)
-    return code.co_argcount + code.co_kwonlyargcount + extra
-
-
-# Names
-
-
-class _Names(ast.NodeVisitor):
-    """The names that a function binds, reads, and declares to be another scope's; functions inside it are their own."""
-
-    def __init__(self, definition: Any) -> None:
-        self.ordered = _parameters(definition.args)
-        self.parameters = set(self.ordered)
-        self.keywords = definition.args.kwarg.arg if definition.args.kwarg else ""
-        self.stored: set[str] = set()
-        self.outer: set[str] = set()
-        self.globals: set[str] = set()
-        self._root = definition
-        for node in definition.body if isinstance(definition.body, list) else [definition.body]:
-            self.visit(node)
-
-    def visit_Name(self, node: ast.Name) -> None:
-        if not isinstance(node.ctx, ast.Load):
-            self.stored.add(node.id)
-
-    def visit_Nonlocal(self, node: ast.Nonlocal) -> None:
-        self.outer.update(node.names)
-
-    def visit_Global(self, node: ast.Global) -> None:
-        self.globals.update(node.names)
-
-    def visit_FunctionDef(self, node: ast.FunctionDef) -> None:
-        self.stored.add(node.name)
-        if node.name.startswith(RUNTIME):  # one of ours, which shares the function's variables
-            for statement in node.body:
-                if isinstance(statement, ast.Nonlocal):
-                    self.stored.update(statement.names)
-            return
-        for default in (*node.args.defaults, *node.args.kw_defaults, *node.decorator_list):
-            if default is not None:
-                self.visit(default)
-
-    def visit_ClassDef(self, node: ast.ClassDef) -> None:
-        self.stored.add(node.name)
-
-    def visit_Lambda(self, node: ast.Lambda) -> None:
-        self._walrus(node.body)
-
-    def _walrus(self, node: ast.AST) -> None:
-        """A comprehension's walrus binds a name of the function."""
-        for each in ast.walk(node):
-            if isinstance(each, ast.NamedExpr) and not isinstance(node, ast.Lambda):
-                self.stored.add(each.target.id)
-
-    def visit_ListComp(self, node: Any) -> None:
-        self._walrus(node)
-
-    visit_SetComp = visit_DictComp = visit_GeneratorExp = visit_ListComp
-
-    def visit_Import(self, node: ast.Import | ast.ImportFrom) -> None:
-        self.stored.update((alias.asname or alias.name).split(".")[0] for alias in node.names)
-
-    visit_ImportFrom = visit_Import
-
-    def visit_ExceptHandler(self, node: ast.ExceptHandler) -> None:
-        if node.name:
-            self.stored.add(node.name)
-        self.generic_visit(node)
-
-    @property
-    def local(self) -> set[str]:
-        """The names that the function binds, variables of the functions around it too."""
-        return (self.stored | self.parameters) - self.globals
-
-
-def _stored_in(nodes: Iterable[ast.AST]) -> set[str]:
-    return _Names(_Body(list(nodes))).stored
-
-
-class _Body:
-    """Statements in the place of a function, for `_Names`."""
-
-    def __init__(self, body: list[Any]) -> None:
-        self.body = body
-        self.args = ast.arguments([], [], None, [], [], None, [])
-
-
-def _bound_by_functions_in(body: list[ast.stmt]) -> set[str]:
-    """The variables of a function that the functions inside it bind."""
-    return {name for each in body for node in ast.walk(each) if isinstance(node, ast.Nonlocal) for name in node.names}
-
-
-# Early exits
-
-
-class _Exits(ast.NodeVisitor):
-    """Whether statements hold a ``return``, or a ``break`` or ``continue`` of the loop around them."""
-
-    def __init__(self, nodes: Iterable[ast.AST]) -> None:
-        self.has_return = self.has_break = self.has_continue = False
-        self._depth = 0
-        for node in nodes:
-            self.visit(node)
-
-    def visit_Return(self, node: ast.Return) -> None:
-        self.has_return = True
-
-    def visit_Break(self, node: ast.Break) -> None:
-        self.has_break |= self._depth == 0
-
-    def visit_Continue(self, node: ast.Continue) -> None:
-        self.has_continue |= self._depth == 0
-
-    def _loop(self, node: Any) -> None:
-        self._depth += 1
-        for child in node.body:
-            self.visit(child)
-        self._depth -= 1
-        for child in node.orelse:
-            self.visit(child)
-
-    visit_For = visit_While = _loop
-
-    def visit_FunctionDef(self, node: ast.AST) -> None:
-        """A function inside has exits of its own."""
-
-    visit_Lambda = visit_ClassDef = visit_AsyncFunctionDef = visit_FunctionDef
-
-
 def _load(name: str) -> ast.expr:
     return ast.Name(name, ast.Load())
 
@@ -334,7 +143,7 @@ def _at(new: list[ast.stmt], old: ast.AST) -> list[ast.stmt]:
 class _Rewriter(ast.NodeTransformer):
     """Rewrites one function's statements; functions inside it with the same rewriter of their own."""
 
-    def __init__(self, names: _Names, filename: str, around: frozenset[str] = frozenset()) -> None:
+    def __init__(self, names: Names, filename: str, around: frozenset[str] = frozenset()) -> None:
         self.names = names
         self.filename = filename
         self.around = around  # the variables of the functions around it that are rewritten too
@@ -350,8 +159,8 @@ class _Rewriter(ast.NodeTransformer):
 
     def function_body(self, body: list[ast.stmt]) -> list[ast.stmt]:
         self._totals = _count_loads(body)
-        self.bound_inside = _bound_by_functions_in(body)
-        nested = _Exits([s for s in body if not isinstance(s, ast.Return)]).has_return
+        self.bound_inside = bound_by_functions_in(body)
+        nested = Exits([s for s in body if not isinstance(s, ast.Return)]).has_return
         if nested:
             self.return_flag, self.return_value = RETURNED, "_lamina_result"
             self.flags |= {self.return_flag, self.return_value}
@@ -373,7 +182,7 @@ class _Rewriter(ast.NodeTransformer):
         """Statements rewritten in order; what follows one that may have left becomes a branch."""
         new: list[ast.stmt] = []
         for i, statement in enumerate(statements):
-            exits = _Exits([statement])
+            exits = Exits([statement])
             result = self.visit(statement)
             new.extend(result if isinstance(result, list) else [result] if result is not None else [])
             rest = statements[i + 1 :]
@@ -385,7 +194,7 @@ class _Rewriter(ast.NodeTransformer):
                 return [*new, *self.branch(self._none_of(flags), rest, [], statement, has_rest=has_rest)]
         return new or [ast.Pass()]
 
-    def _flags_set_by(self, exits: _Exits) -> list[str]:
+    def _flags_set_by(self, exits: Exits) -> list[str]:
         flags = []
         if exits.has_return and self.return_flag:
             flags.append(self.return_flag)
@@ -438,11 +247,11 @@ class _Rewriter(ast.NodeTransformer):
 
     def _shared(self, statements: list[ast.stmt]) -> list[str]:
         # what is called may bind the variables that functions inside share (nonlocal)
-        return sorted((_stored_in(statements) | self.bound_inside) & (self.locals | self.flags))
+        return sorted((stored_in(statements) | self.bound_inside) & (self.locals | self.flags))
 
     def _local(self, name: str, body: list[ast.stmt], shared: list[str], *parameters: str) -> ast.stmt:
         """A local function of statements that share the function's variables."""
-        if _stored_in(body) & self.names.globals:
+        if stored_in(body) & self.names.globals:
             self._refuse(body[0], "a global variable is bound in a loop or branch")
         declared: list[ast.stmt] = [ast.Nonlocal(shared)] if shared else []
         arguments = ast.arguments([], [ast.arg(p) for p in parameters], None, [], [], None, [])
@@ -469,7 +278,7 @@ class _Rewriter(ast.NodeTransformer):
         """The rewritten body of a loop, its number, its shared names and the flags that end it."""
         self.count += 1
         k = self.count
-        exits = _Exits(node.body)
+        exits = Exits(node.body)
         broke = f"_lamina_broke_{k}" if exits.has_break else None
         continued = f"_lamina_continued_{k}" if exits.has_continue else None
         before, self.loop = self.loop, (broke, continued)
@@ -507,7 +316,7 @@ class _Rewriter(ast.NodeTransformer):
         inside = _count_loads([*node.body, node.test])
         body, k, shared, ends = self._loop(node, list)
         test = self.visit(node.test)
-        shared = sorted({*shared, *(_stored_in([ast.Expr(test)]) & self.locals)})
+        shared = sorted({*shared, *(stored_in([ast.Expr(test)]) & self.locals)})
         get, put, names = self._state(k, shared)
         new = [_assign(flag, ast.Constant(False)) for flag in ends if flag != self.return_flag]
         go_on = self._goes_on(ends)
@@ -516,7 +325,7 @@ class _Rewriter(ast.NodeTransformer):
             test if isinstance(go_on, ast.Constant) else _runtime("and_", ast.Call(go_on, [], []), _lambda(test))
         )
         new.append(
-            self._local(f"_lamina_test_{k}", [ast.Return(returned)], sorted(_stored_in([ast.Expr(test)]) & self.locals))
+            self._local(f"_lamina_test_{k}", [ast.Return(returned)], sorted(stored_in([ast.Expr(test)]) & self.locals))
         )
         new += [self._local(f"_lamina_body_{k}", body, shared), get, put]
         call = _runtime(
@@ -557,7 +366,7 @@ class _Rewriter(ast.NodeTransformer):
         return _at([ast.Expr(_runtime("raise_", self.visit(node.exc), cause))], node)
 
     def visit_Try(self, node: ast.Try) -> Any:
-        left = self._flags_set_by(_Exits(node.body))
+        left = self._flags_set_by(Exits(node.body))
         has_final = bool(node.finalbody)
         self.finals += has_final
         new = self._try(node, left)
@@ -628,7 +437,7 @@ class _Rewriter(ast.NodeTransformer):
         return node
 
     def _inside(self, node: Any) -> "_Rewriter":
-        return _Rewriter(_Names(node), self.filename, self.around | self.locals)
+        return _Rewriter(Names(node), self.filename, self.around | self.locals)
 
     def _arguments(self, arguments: ast.arguments) -> ast.arguments:
         arguments.defaults = [self.visit(each) for each in arguments.defaults]
