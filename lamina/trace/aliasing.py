@@ -22,6 +22,11 @@ def memories_of(node: Expr) -> set[Expr]:
     return {each for each in walk([node], _sources) if not _sources(each)}
 
 
+def may_be_moved(node: Expr) -> bool:
+    """Whether a value may be a part of a memory, or one with an element in many places, and not all of a memory."""
+    return any(each.op in ("move", "view") for each in walk([node], _sources))
+
+
 def _sources(node: Expr) -> Sequence[Expr]:
     """The nodes whose memory may be that of a node."""
     if node.op in _FRESH:

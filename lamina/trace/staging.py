@@ -9,7 +9,7 @@ from lamina.expr import Expr, Graph
 from lamina.expr.containers import flatten, unflatten
 from lamina.expr.tree import substitute
 from lamina.layout import Layout
-from lamina.trace.aliasing import may_alias, memories_of
+from lamina.trace.aliasing import may_alias, may_be_moved, memories_of
 from lamina.trace.build import NUMBER_DTYPES, as_value, node_of
 from lamina.trace.choice import Choice
 from lamina.trace.content import Content
@@ -169,7 +169,7 @@ class _Results:
         node = self.scope.read(cell)
         not_ours = self.not_ours if node is cell.start else self.not_ours | {"parameter"}  # x[:] = y is no y
         memories = memories_of(node)
-        if node.op in ("move", "view") or may_alias(node, not_ours) or self.memories & memories:
+        if may_be_moved(node) or may_alias(node, not_ours) or self.memories & memories:
             node = self.scope.emit("copy", node)
             memories = {node}
         self.memories |= memories

@@ -632,7 +632,11 @@ def test_results_share_memory_only_where_numpys_do() -> None:
         w = np.zeros(3)
         for _ in range(n):
             w[:] = z
-        return copied, reversed_, filled, same, fresh, kept, z, w
+        v = np.empty(3)
+        v[:] = x.min()
+        if n > 2:
+            v -= 1
+        return copied, reversed_, filled, same, fresh, kept, z, w, v
 
     assert_agrees(program, *((lambda n=n: (np.arange(3.0), n)) for n in (0, 2, 12)))
 
