@@ -107,7 +107,7 @@ def stage(name: str, call: Callable[[list[Any]], Any], leaves: Sequence[Any], ar
             raise Untraceable(f"a {kinds.pop().__name__.lower()} of traced numbers is returned")
         places = {cell: -1 - params.index(cell.start) for cell in cells.values()}
         held = [*cells.values(), *(cell for cell in scope.captured_cells.values() if cell.writable)]
-        updates = [(cell.start, _own(scope, cell)) for cell in held if scope.read(cell) is not cell.start]
+        updates = [(cell.start, scope.read(cell)) for cell in held if scope.read(cell) is not cell.start]
         kept = _Results(scope, places, bool(updates))
         results = [kept.output(leaf) if _is_array(leaf) else leaf for leaf in returned]
     effects, outputs, nodes, news = substitute(
@@ -139,13 +139,6 @@ _PROGRAM_MEMORY = frozenset({"constant", "tensor"})
 
 
 _OURS = frozenset({"lamina.trace.python", "lamina.trace.loop"})  # what stands for things of Python's
-
-
-def _own(scope: Scope, cell: Cell) -> Expr:
-    """What an array from outside holds at the end, in memory that no write into another one reaches."""
-    node = scope.read(cell)
-    outside = any(each.op in ("parameter", "tensor") for each in memories_of(node) - {cell.start})
-    return scope.emit("copy", node) if outside else node
 
 
 class _Results:

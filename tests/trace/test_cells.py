@@ -662,3 +662,40 @@ def test_arguments_that_become_what_others_were() -> None:
             lambda: (np.arange(3.0)[::-1], np.zeros(6)[::2]),
             lambda: (np.arange(1.0), np.zeros(1)),
         )
+
+
+def test_an_argument_that_takes_what_another_one_held() -> None:
+    def filled(x, y):
+        y[:] = x
+        x *= 2
+
+    def exchanged(x, y):
+        z = x.copy()
+        x[:] = y[::-1]
+        y[...] = z
+        return x + y
+
+    def shifted(x, y):
+        y[1:] = x[:-1]
+        x[::-1] = y
+        y[:] = x
+        x += 1
+
+    for program in (filled, exchanged, shifted):
+        assert_agrees(program, *(ALIASES[name] for name in ("apart", "shifted", "interleaved", "reversed")))
+
+
+def test_a_captured_array_takes_what_an_argument_held() -> None:
+    tables = {False: np.zeros(3), True: np.zeros(3)}
+    for strict, table in tables.items():
+
+        def program(x):
+            table[:] = x  # noqa: B023
+            x += 1
+            return table.sum()  # noqa: B023
+
+        called = lamina.defn(program, strict=True) if strict else program
+        x = np.arange(3.0)
+        assert [called(x), called(x)] == [3.0, 6.0]
+        np.testing.assert_array_equal(x, [2.0, 3.0, 4.0])
+    np.testing.assert_array_equal(tables[True], tables[False])
