@@ -26,13 +26,21 @@ class Content(NamedTuple):
         return np.asarray(self.array).tobytes() == self.data
 
 
+def remember(contents: list[Content], array: Any) -> None:
+    """Remember what an array holds now, once however often it is read."""
+    content = Content(array, np.asarray(array).tobytes())
+    if not any(each.array is array and each.data == content.data for each in contents):
+        contents.append(content)
+
+
 def content_of(node: Expr, remembered: list[Content] | None) -> np.ndarray | None:
     """What a node is, if arrays from outside alone decide it, which are `remembered`; `None` otherwise."""
     nodes = post_order(node)
     if any(each.op in _UNKNOWN for each in nodes):
         return None
     if remembered is not None:
-        arrays = (each.args[0] for each in nodes if each.op == "tensor")
-        remembered.extend(Content(array, np.asarray(array).tobytes()) for array in arrays)
+        for each in nodes:
+            if each.op == "tensor":
+                remember(remembered, each.args[0])
     (result,) = compile_graph(Graph((), (node,), (), "content"))()
     return np.asarray(result)

@@ -35,7 +35,7 @@ from lamina.trace.build import (
     to_dtype,
 )
 from lamina.trace.choice import Choice
-from lamina.trace.content import Content
+from lamina.trace.content import remember
 from lamina.trace.control import predicate_of
 from lamina.trace.creations import CREATIONS
 from lamina.trace.guards import is_users, is_users_class
@@ -82,7 +82,7 @@ def seen(thing: Any) -> Any:
             with contextlib.suppress(TypeError, ValueError):  # of a dtype that is none of ours
                 value = as_value(thing)
         if value is None:  # what is done with it is done now, for as long as it holds the same
-            root.contents.append(Content(thing, thing.tobytes()))
+            remember(root.contents, thing)
         known = root.seen_arrays[id(thing)] = thing, thing if value is None else value
     return known[1]
 
@@ -113,10 +113,6 @@ def attribute(thing: Any, name: str) -> Any:
     if type(found) is property and isinstance(found.fget, FunctionType) and current() is not None:
         return call(found.fget, thing)
     return seen(getattr(thing, name))
-
-
-def _is_traced(thing: Any) -> bool:
-    return type(thing) is Value and thing.is_traced
 
 
 def truth(thing: Any) -> Any:
@@ -524,9 +520,7 @@ def _extreme(name: str, comparison: str) -> Callable[..., Any]:
     python = getattr(builtins, name)
 
     def extreme(*args: Any, **kwargs: Any) -> Any:
-        things = list(args[0]) if len(args) == 1 and type(args[0]) is not Value else list(args)
-        if len(args) == 1 and type(args[0]) is Value:
-            things = list(args[0])
+        things = list(args[0] if len(args) == 1 else args)
         if kwargs or not any(type(each) is Value for each in things):
             return python(*args, **kwargs)
         best = things[0]
@@ -774,6 +768,14 @@ def _written_arrays() -> set[int]:
     return scope.root.written_arrays if scope is not None else set()
 
 
+def _written(array: np.ndarray) -> Value:
+    """An array from outside that the program writes, as a traced one."""
+    if not array.dtype.isnative:
+        raise Untraceable("an array from outside in another byte order is written")
+    _written_arrays().add(id(array))
+    return as_value(array)
+
+
 def _holds_value(key: Any) -> bool:
     if isinstance(key, slice):
         return any(type(each) is Value for each in (key.start, key.stop, key.step))
@@ -783,10 +785,7 @@ def _holds_value(key: Any) -> bool:
 def setitem(thing: Any, key: Any, value: Any) -> None:
     """``thing[key] = value``."""
     if isinstance(thing, np.ndarray) and current() is not None:
-        if not thing.dtype.isnative:
-            raise Untraceable("an array from outside in another byte order is written")
-        _written_arrays().add(id(thing))
-        thing = as_value(thing)
+        thing = _written(thing)
     elif type(thing) is not Value:
         _expect_own(thing, f"an item of a {type(thing).__name__} is set")
         value = _kept(thing, f"an item of a {type(thing).__name__}", value)
@@ -850,10 +849,7 @@ def operated(name: str, a: Any, b: Any) -> Any:
 def augmented(name: str, thing: Any, value: Any) -> Any:
     """What ``thing += value`` binds."""
     if isinstance(thing, np.ndarray) and current() is not None:
-        if not thing.dtype.isnative:
-            raise Untraceable("an array from outside in another byte order is written")
-        _written_arrays().add(id(thing))
-        thing = as_value(thing)
+        thing = _written(thing)
     elif isinstance(thing, (list, dict, set)):
         _expect_own(thing, f"a {type(thing).__name__} is changed in place")
     if type(thing) is Value and thing.cell is None:
