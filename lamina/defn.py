@@ -368,7 +368,8 @@ def _stage(
     positions = [i for i, leaf in enumerate(leaves) if isinstance(leaf, (np.ndarray, Array))]
     for i in positions:
         asarray(leaves[i])  # which refuses what is no array of ours, by name
-    roots = roots_of([np.asarray(leaves[i]) for i in positions])
+    arrays = [np.asarray(leaves[i]) for i in positions]
+    roots = roots_of(arrays)
     sees = {positions[member.place]: (k, member.layout) for k, root in enumerate(roots) for member in root.members}
     shown: list[Any] = []
     params: list[int | Root] = []
@@ -396,7 +397,7 @@ def _stage(
         scope.root.containers.update((id(each), each) for each in inside)
         return python.call(function, *args, **kwargs)
 
-    return stage(name, call, shown, [np.asarray(leaves[i]) for i in positions]), _Arguments(params, positions)
+    return stage(name, call, shown, arrays), _Arguments(params, positions)
 
 
 def _array_argument(leaf: Any, k: int, root: Root, layout: Layout | None) -> Argument:

@@ -12,7 +12,7 @@ from lamina import dtype as dt
 from lamina.errors import TraceError
 from lamina.expr import Expr, build, describe, with_effects
 from lamina.trace.build import as_value, constant, emit, node_of, scope_now, to_dtype
-from lamina.trace.choice import Choice
+from lamina.trace.choice import Choice, one_of
 from lamina.trace.control import predicate_of
 from lamina.trace.mixed import code_of, codes_of, dtype_for, is_mixed, with_code
 from lamina.trace.names import RETURNED, RUNTIME
@@ -218,7 +218,7 @@ class _Merge:
             return None
         never = constant(False, dt.bool)
         outcomes = (inner, never) if when else (never, inner)
-        node = self.scope.emit("cond", ((node_of(self.predicate), node_of(outcomes[0])),), node_of(outcomes[1]))
+        node = one_of(self.scope, self.predicate, *map(node_of, outcomes))
         return Value.alias(Choice(self.scope, Value(node, self.scope, Kind.NUMBER), third, other), None)
 
     def _is_new(self, cell: Cell | None) -> bool:

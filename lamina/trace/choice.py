@@ -12,6 +12,11 @@ from lamina.trace.scope import Cell, Scope
 from lamina.trace.value import Value
 
 
+def one_of(scope: Scope, predicate: Value, then: Expr, otherwise: Expr) -> Expr:
+    """The node that is `then` where the predicate is true, else `otherwise`."""
+    return scope.emit("cond", ((node_of(predicate), then),), otherwise)
+
+
 class Choice(Cell):
     """A cell that is the memory of one of two arrays of one dtype and shape."""
 
@@ -28,8 +33,7 @@ class Choice(Cell):
         """The node of the chosen array's elements."""
         nodes = node_of(self.sides[0]), node_of(self.sides[1])
         if self.made is None or self.made[:2] != nodes:
-            chosen = scope.emit("cond", ((node_of(self.predicate), nodes[0]),), nodes[1])
-            self.made = (*nodes, chosen)
+            self.made = (*nodes, one_of(scope, self.predicate, *nodes))
         return self.made[2]
 
     def write(self, scope: Scope, node: Expr) -> None:

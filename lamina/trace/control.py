@@ -4,8 +4,7 @@ Functions given to these forms are called once or a few times, with traced value
 the results of branches are containers; a leaf whose dtype or shape doesn't fit is named in the error.
 """
 
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple
 
 from lamina import dtype as dt
@@ -18,7 +17,7 @@ from lamina.trace.function import boundary, eager, function, user_code
 from lamina.trace.guards import Guard, guards_of
 from lamina.trace.scope import Scope, current, next_serial
 from lamina.trace.staging import Spec
-from lamina.trace.state import apart, is_array, same_alias
+from lamina.trace.state import apart, effects_apart, is_array, same_alias
 from lamina.trace.value import Kind, Value
 
 # Containers as values and back
@@ -51,16 +50,6 @@ def _results(node: Expr, structure: Any, kinds: Sequence[Kind]) -> Any:
     if not node.has_several:
         return unflatten(structure, [Value(node, scope, kinds[0])])
     return unflatten(structure, [Value(scope.emit("elem", node, i), scope, kind) for i, kind in enumerate(kinds)])
-
-
-@contextmanager
-def _effects_apart(scope: Scope) -> Iterator[list[Expr]]:
-    """Effects of the block go to a list of their own."""
-    before, scope.effects = scope.effects, []
-    try:
-        yield scope.effects
-    finally:
-        scope.effects = before
 
 
 def predicate_of(thing: Any, what: str) -> Value:
@@ -107,7 +96,7 @@ def cond(predicate: Any, true_fn: Callable[..., Any], false_fn: Callable[..., An
     merged = [_merge(a, b, path) for a, b, path in zip(ours, theirs, paths, strict=True)]
     sides = []
     for values, effects in ((ours, our_effects), (theirs, their_effects)):
-        with _effects_apart(scope) as more:
+        with effects_apart(scope) as more:
             nodes = [node_of(to_dtype(value, dtype)) for value, (dtype, _) in zip(values, merged, strict=True)]
         sides.append(with_effects((*effects, *more), unflatten(structure, nodes)))
     node = scope.emit("cond", ((node_of(chosen), sides[0]),), sides[1])
@@ -171,7 +160,7 @@ def _loop(what: str, condition: Callable[[Any], Any], body: Callable[[Any], Any]
         scope = Scope(what, outer)
         with scope:
             given = [Value(scope.param(carry.dtype, carry.shape), scope, carry.kind) for carry in carries]
-            with _effects_apart(scope) as test_effects:
+            with effects_apart(scope) as test_effects:
                 test = node_of(predicate_of(_call(condition, unflatten(structure, given)), "condition(carry)"))
             turned, came, _ = _values(_call(body, unflatten(structure, given)), "carry")
             if came != structure:

@@ -15,10 +15,9 @@ from lamina import dtype as dt
 from lamina.dtype import DType
 from lamina.errors import LaminaWarning, TraceError
 from lamina.expr import Expr, with_effects
-from lamina.expr.tree import post_order
 from lamina.trace.branch import branch
 from lamina.trace.build import as_value, constant, emit, node_of, permute, scope_now, to_dtype
-from lamina.trace.choice import Choice, store
+from lamina.trace.choice import Choice, one_of, store
 from lamina.trace.control import predicate_of
 from lamina.trace.mixed import code_of, codes_of, dtype_for
 from lamina.trace.names import RUNTIME
@@ -33,8 +32,10 @@ from lamina.trace.state import (
     Unbound,
     Untraceable,
     apart,
+    effects_apart,
     is_array,
     is_number,
+    is_traced,
     same_alias,
 )
 from lamina.trace.value import Kind, Unroll, Value
@@ -147,11 +148,7 @@ def _known(count: Any) -> int:
 
 def _can_be_known(count: Any) -> bool:
     """Whether numbers among the arguments decide how many turns there are, so that it can be asked for."""
-    if type(count) is int:
-        return True
-    leaves = [count.scope.owner(node) for node in post_order(count.expr) if node.op in ("parameter", "tensor")]
-    root = count.scope.root
-    return all(owner is root and (node in root.numbers or node.op == "tensor") for owner, node in leaves)
+    return type(count) is int or count.deciding_numbers() is not None
 
 
 def _next_apart(loop: _Loop, count: Value, done: int) -> None:
@@ -174,7 +171,7 @@ def _unrolled(loop: _Loop, turns: range, done: int = 0) -> int:
     """The turns one after the other; how many have been done."""
     for i in turns:
         go_on = True if loop.test is None else loop.test()
-        if type(go_on) is Value and go_on.is_traced:
+        if is_traced(go_on):
             branch(go_on, lambda i=i: loop.turn(i), lambda: None, loop.get, loop.put, loop.names)  # type: ignore[misc]
         elif not go_on:
             break
@@ -238,7 +235,7 @@ class _Tried:
         assert loop.test is not None
         with apart(scope_now()) as (self.effects, self.layer):
             self.holds = loop.test()
-        self.is_known = not (type(self.holds) is Value and self.holds.is_traced)
+        self.is_known = not is_traced(self.holds)
         self.state = loop.get()
         self.put(before)
 
@@ -363,7 +360,9 @@ def _attempt(loop: _Loop, count: Any, first: int, has_run: bool, start: tuple[An
             test, test_effects = _tested(loop, scope, index, turns)
             loop.turn(None if index is None else _turn_of(index, first))
             outputs = _compared(loop, scope, start, inner, how, has_run)
-            replaced = {k: _either(scope, before[k], _replaced(loop, scope, k, inner[k], outputs[k])) for k in before}
+            replaced = {
+                k: _chosen(scope, before[k], True, _replaced(loop, scope, k, inner[k], outputs[k])) for k in before
+            }
             nodes = _nodes(outputs, replaced, how, order)
             if phase is not None:
                 _expect_unseen(scope, start, how)
@@ -436,8 +435,7 @@ def _exchanged(start: tuple[Any, ...], final: list[Any], moved: dict[int, int], 
         back = {j: k for k, j in place.items()}
         for k in moved:
             stands[k] = Value.alias(Choice(scope_now(), now, start[place[k]], stands[k]), None)
-            chosen = scope_now().emit("cond", ((node_of(now), node_of(held[back[k]])),), node_of(contents[k]))
-            contents[k] = Value(chosen, scope_now())
+            contents[k] = Value(one_of(scope_now(), now, node_of(held[back[k]]), node_of(contents[k])), scope_now())
     for k in moved:
         store(start[k], contents[k])
         final[k] = stands[k]
@@ -466,12 +464,11 @@ def _tested(loop: _Loop, scope: Scope, index: Value | None, turns: Any) -> tuple
     goes_on = None if index is None else emit("less", index, turns)
     effects: list[Expr] = []
     if loop.test is not None:
-        before, scope.effects = scope.effects, effects
-        holds = loop.test()
-        if type(holds) is Value:
-            holds = predicate_of(holds, "the condition")
-            goes_on = holds if goes_on is None else emit("logical_and", goes_on, holds)
-        scope.effects = before
+        with effects_apart(scope) as effects:
+            holds = loop.test()
+            if type(holds) is Value:
+                holds = predicate_of(holds, "the condition")
+                goes_on = holds if goes_on is None else emit("logical_and", goes_on, holds)
         if type(holds) is not Value and not holds:
             raise _Fails("its test doesn't hold at first")
     return node_of(constant(True, dt.bool) if goes_on is None else goes_on), effects
@@ -618,16 +615,12 @@ def _replaced(loop: _Loop, scope: Scope, k: int, before: Value, after: Value) ->
     return True
 
 
-def _either(scope: Scope, first: Value, then: Any) -> Any:
-    return _chosen(scope, first, True, then)
-
-
 def _chosen(scope: Scope, predicate: Value, then: Any, otherwise: Any) -> Any:
     """One of two truths."""
     if type(then) is bool and then is otherwise:
         return then
     nodes = [node_of(as_value(each)) for each in (then, otherwise)]
-    return Value(scope.emit("cond", ((node_of(predicate), nodes[0]),), nodes[1]), scope, Kind.NUMBER)
+    return Value(one_of(scope, predicate, *nodes), scope, Kind.NUMBER)
 
 
 def _memories(array: Value) -> list[Cell]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from lamina import dtype as dt
 from lamina.trace.build import constant, node_of, scope_now
-from lamina.trace.state import Untraceable
+from lamina.trace.state import Untraceable, is_traced
 from lamina.trace.value import Kind, Value
 
 _CONVERSIONS: dict[int, Callable[[Any], Any]] = {-1: lambda x: x, ord("s"): str, ord("r"): repr, ord("a"): ascii}
@@ -49,7 +49,7 @@ def text(called: Any, *parts: Any) -> Any:
     for part in parts:
         if type(part) is str:
             made.append(part)
-        elif type(part[0]) is Value and part[0].is_traced and called is print:
+        elif is_traced(part[0]) and called is print:
             made.append(_Part(*part))
         else:
             thing, conversion, spec = part

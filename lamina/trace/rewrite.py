@@ -316,7 +316,8 @@ class _Rewriter(ast.NodeTransformer):
         inside = _count_loads([*node.body, node.test])
         body, k, shared, ends = self._loop(node, list)
         test = self.visit(node.test)
-        shared = sorted({*shared, *(stored_in([ast.Expr(test)]) & self.locals)})
+        bound = stored_in([ast.Expr(test)]) & self.locals
+        shared = sorted({*shared, *bound})
         get, put, names = self._state(k, shared)
         new = [_assign(flag, ast.Constant(False)) for flag in ends if flag != self.return_flag]
         go_on = self._goes_on(ends)
@@ -324,9 +325,7 @@ class _Rewriter(ast.NodeTransformer):
         returned: ast.expr = (
             test if isinstance(go_on, ast.Constant) else _runtime("and_", ast.Call(go_on, [], []), _lambda(test))
         )
-        new.append(
-            self._local(f"_lamina_test_{k}", [ast.Return(returned)], sorted(stored_in([ast.Expr(test)]) & self.locals))
-        )
+        new.append(self._local(f"_lamina_test_{k}", [ast.Return(returned)], sorted(bound)))
         new += [self._local(f"_lamina_body_{k}", body, shared), get, put]
         call = _runtime(
             "while_", _load(f"_lamina_test_{k}"), _load(f"_lamina_body_{k}"), *names, self._live(inside, shared)

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeGuard
 
 import numpy as np
 
@@ -89,6 +89,11 @@ def is_array(thing: Any) -> bool:
     return type(thing) is Value and thing.cell is not None
 
 
+def is_traced(thing: Any) -> TypeGuard[Value]:
+    """Whether a thing is a value that a run alone tells."""
+    return type(thing) is Value and thing.is_traced
+
+
 def same_alias(a: Value, b: Value) -> bool:
     """Whether two traced arrays see the same elements of the same memory."""
     shifts = len(a.shifts) == len(b.shifts) and all(
@@ -98,17 +103,26 @@ def same_alias(a: Value, b: Value) -> bool:
 
 
 @contextmanager
+def effects_apart(scope: Scope) -> Iterator[list[Expr]]:
+    """Effects of the block go to a list of their own."""
+    before, scope.effects = scope.effects, []
+    try:
+        yield scope.effects
+    finally:
+        scope.effects = before
+
+
+@contextmanager
 def apart(scope: Scope, is_branch: bool = False) -> Iterator[tuple[list[Expr], dict[Any, Expr]]]:
     """Effects and writes of the block go to a list and a layer of their own; `is_branch` for one of Python's own."""
-    before, scope.effects = scope.effects, []
     scope.layers.append({})
     scope.depth += is_branch
     try:
-        yield scope.effects, scope.layers[-1]
+        with effects_apart(scope) as effects:
+            yield effects, scope.layers[-1]
     finally:
         scope.depth -= is_branch
         scope.layers.pop()
-        scope.effects = before
 
 
 def demand(value: Value, reason: str) -> bool:

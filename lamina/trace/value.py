@@ -300,6 +300,18 @@ class Value(Operators):
     def __dlpack__(self, **options: Any) -> Any:
         return self._demand("__dlpack__", "lamina.runtime_call").__dlpack__(**options)
 
+    def _origins(self) -> list[tuple[Scope, Expr]]:
+        """The params and captured arrays behind the elements, each with the scope that it is really of."""
+        leaves = (node for node in post_order(self.expr) if node.op in ("parameter", "tensor"))
+        return [self.scope.owner(node) for node in leaves]
+
+    def deciding_numbers(self) -> frozenset[int] | None:
+        """Which of the root's numbers decide the elements; `None` where more than these and captured arrays does."""
+        origins, root = self._origins(), self.scope.root
+        if not all(owner is root and (node in root.numbers or node.op == "tensor") for owner, node in origins):
+            return None
+        return frozenset(root.numbers.index(node) for _, node in origins if node.op != "tensor")
+
     def known(self, wanted: str) -> np.ndarray | None:
         """The elements, where arrays from outside alone decide them; `None` where the arguments do.
 
@@ -310,14 +322,10 @@ class Value(Operators):
         known = content_of(self.expr, self.scope.root.remembered)
         if known is not None:
             return known
-        leaves = [node for node in post_order(self.expr) if node.op in ("parameter", "tensor")]
-        origins = [self.scope.owner(node) for node in leaves]
-        root = self.scope.root
-        if origins and all(owner is root and (node in root.numbers or node.op == "tensor") for owner, node in origins):
-            numbers = frozenset(root.numbers.index(node) for _, node in origins if node.op != "tensor")
-            if numbers:
-                raise Pin(numbers, self)
-        loop = next((owner for owner, _ in origins if owner.is_loop), None)
+        numbers = self.deciding_numbers()
+        if numbers:
+            raise Pin(numbers, self)
+        loop = next((owner for owner, _ in self._origins() if owner.is_loop), None)
         if loop is not None:
             raise Unroll(loop, wanted)
         return None
