@@ -12,17 +12,28 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from lamina import dtype as dt
-from lamina.dtype import DType
 from lamina.errors import LaminaWarning, TraceError
 from lamina.expr import Expr, with_effects
 from lamina.trace.branch import branch
 from lamina.trace.build import as_value, constant, emit, node_of, permute, scope_now, to_dtype
+from lamina.trace.carry import (
+    Again,
+    Carried,
+    Fails,
+    Loop,
+    Peel,
+    Test,
+    cells_of,
+    compared,
+    either,
+    is_replaced,
+    period_of,
+)
 from lamina.trace.choice import Choice, one_of, store
 from lamina.trace.control import predicate_of
-from lamina.trace.mixed import code_of, codes_of, dtype_for
-from lamina.trace.names import RUNTIME
-from lamina.trace.order import order_of, ordered
-from lamina.trace.scope import Cell, Scope, next_serial, user_source
+from lamina.trace.mixed import code_of
+from lamina.trace.order import ordered
+from lamina.trace.scope import Scope, next_serial, user_source
 from lamina.trace.state import (
     CannotMerge,
     Get,
@@ -33,20 +44,15 @@ from lamina.trace.state import (
     Untraceable,
     apart,
     effects_apart,
-    is_array,
     is_number,
     is_traced,
-    same_alias,
 )
 from lamina.trace.value import Kind, Unroll, Value
-
-Test = Callable[[], Any] | None
 
 _FEW = 8  # turns that are cheaper unrolled
 _MANY = 1000  # unrolled turns before a warning
 _TRIES = 12
 _PEELS = 2  # turns that run before a loop to bind its variables
-_LONGEST_PERIOD = 12  # of arrays that exchange their names
 
 
 class Items(NamedTuple):
@@ -56,71 +62,23 @@ class Items(NamedTuple):
     item: Callable[[Any], Any]
 
 
-class _Carried(NamedTuple):
-    """A variable that the loop carries by value."""
-
-    dtype: DType
-    shape: tuple[int, ...]
-    kind: Kind
-    codes: frozenset[int] = frozenset()  # what it may be, where a run alone tells
-    may_stay: bool = False  # an array that some turns replace: whether one has is carried beside it
-    axes: tuple[int, ...] | None = None  # the order of an array's memory, where it is not C
-
-
-class _Again(Exception):
-    """The body must be traced again: with these carried, those dead at the start of a turn, and these exchanged.
-
-    `moved` says of each variable of a group that exchanges its arrays which one's array it has after a turn.
-    """
-
-    def __init__(
-        self,
-        carried: dict[int, _Carried] | None = None,
-        dead: set[int] | None = None,
-        moved: dict[int, int] | None = None,
-    ) -> None:
-        super().__init__()
-        self.carried, self.dead, self.moved = carried or {}, dead or set(), moved or {}
-
-
-class _Peel(Exception):
-    """One turn must run before the loop."""
-
-
-class _Fails(Exception):
-    """The loop can't be staged: why."""
-
-
-class _Loop(NamedTuple):
-    """The parts of a loop: its test, its body as a function of the turn's number, and its variables."""
-
-    test: Test
-    turn: Callable[[Any], None]
-    get: Get
-    put: Put
-    names: tuple[str, ...]
-    live: frozenset[str]
-    count: Any  # of turns; None for a while
-    since: int  # the serial number of the first cell that its turns may make
-
-
 def for_loop(items: Items, test: Test, body: Callable[[Any], None], get: Get, put: Put, names: Any, live: Any) -> None:
     """Run or stage a ``for`` over items that have places."""
     count, since = items.count, next_serial()
-    loop = _Loop(test, lambda i: body(items.item(i)), get, put, tuple(names), frozenset(live), count, since)
+    loop = Loop(test, lambda i: body(items.item(i)), get, put, tuple(names), frozenset(live), count, since)
     if type(count) is int and count <= _FEW:
         _unrolled(loop, range(count))
     else:
         _go_on(loop, count, 0)
 
 
-def _go_on(loop: _Loop, count: Any, done: int) -> None:
+def _go_on(loop: Loop, count: Any, done: int) -> None:
     """The turns of a ``for`` after so many that have been done."""
     while True:
         try:
             _staged(loop, count, done, done > 0)
             return
-        except _Peel:
+        except Peel:
             if not _can_be_known(count) and done <= _PEELS:
                 _next_apart(loop, count, done)
                 return
@@ -128,7 +86,7 @@ def _go_on(loop: _Loop, count: Any, done: int) -> None:
             if done >= count or done > _PEELS:
                 break
             done = _unrolled(loop, range(done, done + 1), done)
-        except _Fails:
+        except Fails:
             break
         except (TraceError, NotImplementedError):
             raise
@@ -151,7 +109,7 @@ def _can_be_known(count: Any) -> bool:
     return type(count) is int or count.deciding_numbers() is not None
 
 
-def _next_apart(loop: _Loop, count: Value, done: int) -> None:
+def _next_apart(loop: Loop, count: Value, done: int) -> None:
     """One turn if there is one, then a loop whose variables it has bound."""
 
     def turns() -> None:
@@ -167,7 +125,7 @@ def _warn(message: str) -> None:
     warnings.warn(f"{message} ({source.file}:{source.line})" if source else message, LaminaWarning, stacklevel=2)
 
 
-def _unrolled(loop: _Loop, turns: range, done: int = 0) -> int:
+def _unrolled(loop: Loop, turns: range, done: int = 0) -> int:
     """The turns one after the other; how many have been done."""
     for i in turns:
         go_on = True if loop.test is None else loop.test()
@@ -183,10 +141,10 @@ def _unrolled(loop: _Loop, turns: range, done: int = 0) -> int:
 
 def while_loop(test: Callable[[], Any], body: Callable[[], None], get: Get, put: Put, names: Any, live: Any) -> None:
     """Run or stage a ``while``."""
-    _while(_Loop(test, lambda _: body(), get, put, tuple(names), frozenset(live), None, next_serial()), 0)
+    _while(Loop(test, lambda _: body(), get, put, tuple(names), frozenset(live), None, next_serial()), 0)
 
 
-def _while(loop: _Loop, has_run: int) -> None:
+def _while(loop: Loop, has_run: int) -> None:
     """The turns of a ``while`` after so many that have run apart."""
     turns = 0
     while True:
@@ -200,7 +158,7 @@ def _while(loop: _Loop, has_run: int) -> None:
                 # what it binds (:=) and writes is what it did when it ended the loop, where its effects were seen
                 _Tried(loop).take(effects=False)
                 return
-            except _Peel:
+            except Peel:
                 if not tried.is_known:
                     if has_run >= _PEELS:
                         raise Untraceable(
@@ -209,7 +167,7 @@ def _while(loop: _Loop, has_run: int) -> None:
                     tried.take()
                     _first_apart(tried.holds, loop, has_run)
                     return
-            except _Fails as error:
+            except Fails as error:
                 if not tried.is_known:
                     raise Untraceable(f"this while loop can't be staged: {error}") from error
                 if turns == _MANY:
@@ -230,7 +188,7 @@ def _while(loop: _Loop, has_run: int) -> None:
 class _Tried:
     """A test that has been asked whether it holds; what it has bound, written and done is undone until it is taken."""
 
-    def __init__(self, loop: _Loop) -> None:
+    def __init__(self, loop: Loop) -> None:
         before, self.put = loop.get(), loop.put
         assert loop.test is not None
         with apart(scope_now()) as (self.effects, self.layer):
@@ -249,7 +207,7 @@ class _Tried:
             scope.effects += self.effects
 
 
-def _first_apart(go_on: Value, loop: _Loop, has_run: int) -> None:
+def _first_apart(go_on: Value, loop: Loop, has_run: int) -> None:
     """The first turn under the test, then a loop whose variables it has bound."""
 
     def first() -> None:
@@ -259,20 +217,20 @@ def _first_apart(go_on: Value, loop: _Loop, has_run: int) -> None:
     branch(go_on, first, lambda: None, loop.get, loop.put, loop.names)
 
 
-def _staged(loop: _Loop, count: Any, first: int, has_run: bool) -> None:
+def _staged(loop: Loop, count: Any, first: int, has_run: bool) -> None:
     """Stage a loop of `count` turns (`None`: as long as its test holds) from turn `first` on; bind its variables."""
     loop = _with_parts(loop)
     start = loop.get()
     carried = {
-        k: _Carried(value.dtype, value.shape, value.kind, value.codes)
+        k: Carried(value.dtype, value.shape, value.kind, value.codes)
         for k, value in ((k, as_value(thing)) for k, thing in enumerate(start) if is_number(thing))
     }
-    again = _Again(carried)
+    again = Again(carried)
     for _ in range(_TRIES):
         try:
             _attempt(loop, count, first, has_run, start, again)
             return
-        except _Again as other:
+        except Again as other:
             again = other
             loop.put(start)
         except NotKept as read:
@@ -280,17 +238,17 @@ def _staged(loop: _Loop, count: Any, first: int, has_run: bool) -> None:
             if all(loop.names[k] != read.name for k in again.dead):
                 raise
             loop = loop._replace(live=loop.live | {read.name})  # by a later turn
-            again = _Again(carried)
+            again = Again(carried)
         except CannotMerge as error:
             loop.put(start)
-            raise _Fails(str(error)) from error
+            raise Fails(str(error)) from error
         except BaseException:
             loop.put(start)
             raise
-    raise _Fails("its variables change in every turn")
+    raise Fails("its variables change in every turn")
 
 
-def _with_parts(loop: _Loop) -> _Loop:
+def _with_parts(loop: Loop) -> Loop:
     """The loop with the parts of tuples as variables of their own."""
     start, names = loop.get(), loop.names
     if not any(isinstance(thing, tuple) for thing in start):
@@ -315,7 +273,7 @@ def _parts(name: str, like: Any, thing: Any) -> list[Any]:
     if isinstance(thing, Unbound):
         return [thing] * len(_names_of(name, like))
     if type(thing) is not type(like) or len(thing) != len(like):
-        raise _Fails(f"{name} changes from {like!r} to {thing!r}")
+        raise Fails(f"{name} changes from {like!r} to {thing!r}")
     return [part for each in zip(like, thing, strict=True) for part in _parts(name, *each)]
 
 
@@ -332,7 +290,7 @@ def _whole(like: Any, parts: Iterator[Any]) -> Any:
     return like._make(wholes) if hasattr(like, "_make") else tuple(wholes)
 
 
-def _attempt(loop: _Loop, count: Any, first: int, has_run: bool, start: tuple[Any, ...], how: _Again) -> None:
+def _attempt(loop: Loop, count: Any, first: int, has_run: bool, start: tuple[Any, ...], how: Again) -> None:
     """Trace the body once as `how` says and make the node, or say what must be otherwise."""
     outer, order = scope_now(), sorted(how.carried)
     scope = Scope(f"a loop of {outer.name}", outer)
@@ -359,24 +317,24 @@ def _attempt(loop: _Loop, count: Any, first: int, has_run: bool, start: tuple[An
             own = len(scope.params)
             test, test_effects = _tested(loop, scope, index, turns)
             loop.turn(None if index is None else _turn_of(index, first))
-            outputs = _compared(loop, scope, start, inner, how, has_run)
+            outputs = compared(loop, scope, start, inner, how, has_run)
             replaced = {
-                k: _chosen(scope, before[k], True, _replaced(loop, scope, k, inner[k], outputs[k])) for k in before
+                k: either(scope, before[k], True, is_replaced(loop, scope, k, inner[k], outputs[k])) for k in before
             }
             nodes = _nodes(outputs, replaced, how, order)
             if phase is not None:
                 _expect_unseen(scope, start, how)
-                period = constant(_period(how.moved), dt.int64)
+                period = constant(period_of(how.moved), dt.int64)
                 nodes.append(node_of(emit("remainder", emit("add", phase, constant(1, dt.int64)), period)))
             if index is not None:
                 nodes.insert(0, node_of(emit("add", index, constant(1, dt.int64))))
     except Unroll as unroll:
         if unroll.scope is scope:
-            raise _Fails(f"{unroll.reason} in it needs the number itself") from unroll
+            raise Fails(f"{unroll.reason} in it needs the number itself") from unroll
         raise
     if type(count) is Value and not has_run and _changes_kind(start, how):
         if not _can_be_known(count):
-            raise _Peel
+            raise Peel
         _known(count)  # what the variables are afterwards depends on whether there is a turn
     begin = _nodes({k: as_value(start[k]) for k in order}, dict.fromkeys(before, False), how, order)
     if how.moved:
@@ -413,11 +371,11 @@ def _attempt(loop: _Loop, count: Any, first: int, has_run: bool, start: tuple[An
     loop.put(tuple(final))
 
 
-def _expect_unseen(scope: Scope, start: tuple[Any, ...], how: _Again) -> None:
+def _expect_unseen(scope: Scope, start: tuple[Any, ...], how: Again) -> None:
     """The arrays that exchange names are known by these names alone in the loop."""
-    cells = [cell for k in how.moved for cell in _memories(start[k])]
+    cells = [cell for k in how.moved for cell in cells_of(start[k])]
     if len(set(cells)) < len(how.moved) or any(scope.reads(cell) for cell in cells):
-        raise _Fails("its arrays exchange names, and are seen through other names as well")
+        raise Fails("its arrays exchange names, and are seen through other names as well")
 
 
 def _exchanged(start: tuple[Any, ...], final: list[Any], moved: dict[int, int], phase: Value) -> None:
@@ -429,7 +387,7 @@ def _exchanged(start: tuple[Any, ...], final: list[Any], moved: dict[int, int], 
     stands: dict[int, Any] = {k: start[k] for k in moved}
     contents = dict(held)
     place = {k: k for k in moved}
-    for turns in range(1, _period(moved)):
+    for turns in range(1, period_of(moved)):
         place = {k: moved[j] for k, j in place.items()}
         now = emit("equal", phase, constant(turns, dt.int64))
         back = {j: k for k, j in place.items()}
@@ -441,12 +399,12 @@ def _exchanged(start: tuple[Any, ...], final: list[Any], moved: dict[int, int], 
         final[k] = stands[k]
 
 
-def _laid_out(memory: Value, carried: _Carried) -> Value:
+def _laid_out(memory: Value, carried: Carried) -> Value:
     """A carried variable that sees memory of its own."""
     return memory if carried.axes is None else ordered(memory, carried.axes)
 
 
-def _nodes(values: dict[int, Value], replaced: dict[int, Any], how: _Again, order: list[int]) -> list[Expr]:
+def _nodes(values: dict[int, Value], replaced: dict[int, Any], how: Again, order: list[int]) -> list[Expr]:
     """The nodes of the carried variables, in order, and behind one what is carried beside it."""
     nodes = []
     for k in order:
@@ -459,7 +417,7 @@ def _nodes(values: dict[int, Value], replaced: dict[int, Any], how: _Again, orde
     return nodes
 
 
-def _tested(loop: _Loop, scope: Scope, index: Value | None, turns: Any) -> tuple[Expr, list[Expr]]:
+def _tested(loop: Loop, scope: Scope, index: Value | None, turns: Any) -> tuple[Expr, list[Expr]]:
     """The condition's node, and its effects."""
     goes_on = None if index is None else emit("less", index, turns)
     effects: list[Expr] = []
@@ -470,11 +428,11 @@ def _tested(loop: _Loop, scope: Scope, index: Value | None, turns: Any) -> tuple
                 holds = predicate_of(holds, "the condition")
                 goes_on = holds if goes_on is None else emit("logical_and", goes_on, holds)
         if type(holds) is not Value and not holds:
-            raise _Fails("its test doesn't hold at first")
+            raise Fails("its test doesn't hold at first")
     return node_of(constant(True, dt.bool) if goes_on is None else goes_on), effects
 
 
-def _changes_kind(start: tuple[Any, ...], how: _Again) -> bool:
+def _changes_kind(start: tuple[Any, ...], how: Again) -> bool:
     for k, carried in how.carried.items():
         value = as_value(start[k])
         if carried.may_stay:
@@ -493,213 +451,3 @@ def _turns(count: Any, first: int) -> Value:
 def _turn_of(index: Value, first: int) -> Value:
     # places are below the count, so this doesn't overflow
     return index if first == 0 else emit("add", index, constant(first, dt.int64), kind=Kind.NUMBER)
-
-
-def _is_unchanged(before: Any, after: Any) -> bool:
-    """Whether a turn has left a variable what it was."""
-    if is_array(before) and is_array(after):
-        return before is after or same_alias(before, after)
-    is_static = type(after) is type(before) and isinstance(after, (str, bytes, int, float, complex))
-    return after is before or (is_static and repr(after) == repr(before))
-
-
-def _compared(
-    loop: _Loop, scope: Scope, start: tuple[Any, ...], inner: list[Any], how: _Again, has_run: bool
-) -> dict[int, Value]:
-    """What each carried variable is at the end of a turn.
-
-    Raises `_Again`, `_Peel` or `_Fails` where the loop isn't as `how` says.
-    """
-    end = loop.get()
-    outputs: dict[int, Value] = {}
-    carried, dead = dict(how.carried), set(how.dead)
-    written = scope.written()
-    moved = _moved(inner, end)
-    if moved != how.moved:
-        if how.moved:
-            raise _Fails("its arrays exchange names in more than one way")
-        arrays = {k: _Carried(start[k].dtype, start[k].shape, Kind.ARRAY) for k in moved}
-        raise _Again({**how.carried, **arrays}, how.dead, moved)
-    for k, (name, before, after) in enumerate(zip(loop.names, inner, end, strict=True)):
-        if k in how.carried and _is_unchanged(start[k], after):
-            del carried[k]  # a number that is known: a shape may depend on it
-        elif k in how.carried:
-            outputs[k] = _as_carried(name, how.carried[k], after)
-            carried[k] = _widened(name, how.carried[k], outputs[k], loop.count is None and not has_run)
-            if how.carried[k].kind is Kind.ARRAY and k not in moved:
-                others = [end[j] for j in _others(loop, k) if j not in how.dead]
-                _expect_own(loop, k, scope, start, before, after, others, has_run)
-        elif k in how.dead or _is_unchanged(before, after):
-            continue
-        elif name not in loop.live or isinstance(after, Unbound):
-            dead.add(k)  # if the next turn reads it after all, it says so
-        elif is_array(before) and is_array(after):
-            if (
-                (before.dtype, before.shape) != (after.dtype, after.shape)
-                or (before.cell in written and not has_run)
-                or _shared(loop, start, k)
-            ):
-                raise _Peel
-            if loop.count is None and not has_run:
-                raise _Peel  # without a turn it stays what it was
-            axes = order_of([after], len(after.shape))
-            if order_of([start[k]], len(after.shape)) != axes:
-                axes = None
-            may_stay = _may_be(after, before) or (loop.count is None and _is_from_outside(start[k]))
-            carried[k] = _Carried(after.dtype, after.shape, Kind.ARRAY, may_stay=may_stay, axes=axes)
-        elif isinstance(before, Unbound) or is_number(after) or is_array(after):
-            raise _Peel
-        else:
-            raise _Fails(f"{name} changes from {before!r} to {after!r}")
-    if carried != how.carried or dead != how.dead:
-        raise _Again(carried, dead, how.moved)
-    _expect_fresh(loop, scope, start, inner, {k: outputs[k] for k in outputs.keys() - how.moved.keys()})
-    return outputs
-
-
-def _expect_fresh(
-    loop: _Loop, scope: Scope, start: tuple[Any, ...], inner: list[Any], outputs: dict[int, Value]
-) -> None:
-    """Where a turn writes an array that is carried by value, turns of this loop have made all that it may be."""
-    by_value = {inner[k].cell: k for k in outputs if is_array(inner[k])}
-    written = {k for cell, k in by_value.items() if scope.read(cell) is not cell.start}
-    if written:
-        # what one of them becomes is written in a later turn
-        passed_on = {by_value.get(cell, -1) for k in by_value.values() for cell in _memories(outputs[k])}
-        for k in written | (passed_on - {-1}):
-            if any(cell.serial < loop.since for cell in _memories(start[k])):
-                raise _Fails(f"{loop.names[k]} is written, and is an array from before the loop in some turns")
-
-
-def _expect_own(
-    loop: _Loop,
-    k: int,
-    scope: Scope,
-    start: tuple[Any, ...],
-    before: Value,
-    after: Value,
-    others: list[Any],
-    has_run: bool,
-) -> None:
-    """An array is carried by value only where nothing else sees its memory, at the start of a turn and at its end."""
-    assert before.cell is not None
-    is_written = scope.read(before.cell) is not before.cell.start
-    if is_written and not has_run:
-        raise _Peel  # the first turn writes the array that was there before the loop
-    if after is before:
-        return
-    memories = set(_memories(after))
-    is_written |= not scope.written().keys().isdisjoint(_memories(start[k]))
-    if _replaced(loop, scope, k, before, after) is not True and is_written:
-        raise _Fails(f"{loop.names[k]} is replaced in some turns alone, and the array it had is written")
-    if any(is_array(other) and not memories.isdisjoint(_memories(other)) for other in others):
-        raise _Fails(f"{loop.names[k]} and another variable share an array from turn to turn")
-
-
-def _may_be(array: Value, other: Value) -> bool:
-    """Whether an array is another one, or may be it as a run has it."""
-    if same_alias(array, other):
-        return True
-    sides = array.cell.sides if type(array.cell) is Choice and array.layout is None else ()
-    return any(_may_be(side, other) for side in sides)
-
-
-def _replaced(loop: _Loop, scope: Scope, k: int, before: Value, after: Value) -> Any:
-    """Whether a variable has another array after a turn than before it; a traced bool where a run alone tells."""
-    if same_alias(before, after):
-        return False
-    if type(after.cell) is Choice and after.layout is None:
-        return _chosen(scope, after.cell.predicate, *(_replaced(loop, scope, k, before, s) for s in after.cell.sides))
-    if any(cell is before.cell or cell.home is not scope for cell in _memories(after)):
-        raise _Fails(f"{loop.names[k]} becomes a view of an array from before the turn")
-    return True
-
-
-def _chosen(scope: Scope, predicate: Value, then: Any, otherwise: Any) -> Any:
-    """One of two truths."""
-    if type(then) is bool and then is otherwise:
-        return then
-    nodes = [node_of(as_value(each)) for each in (then, otherwise)]
-    return Value(one_of(scope, predicate, *nodes), scope, Kind.NUMBER)
-
-
-def _memories(array: Value) -> list[Cell]:
-    """The memories that an array may be of."""
-    if type(array.cell) is Choice:
-        return [cell for side in array.cell.sides for cell in _memories(side)]
-    return [array.cell] if array.cell is not None else []
-
-
-def _is_from_outside(array: Value) -> bool:
-    """Whether an array may be one that was there before, which a loop without a turn leaves in its variable."""
-    return any(cell.start.op in ("parameter", "tensor") for cell in _memories(array))
-
-
-def _shared(loop: _Loop, start: tuple[Any, ...], k: int) -> bool:
-    """Whether another variable sees the memory of this one, and may be read."""
-    others = (start[j] for j in _others(loop, k) if loop.names[j] in loop.live)
-    return any(is_array(other) and other.cell is start[k].cell for other in others)
-
-
-def _others(loop: _Loop, k: int) -> list[int]:
-    """The other variables that matter to one: once there is a result to return, nobody reads the function's own."""
-    is_result = [name.startswith(RUNTIME) for name in loop.names]
-    return [j for j in range(len(loop.names)) if j != k and is_result[j] == is_result[k]]
-
-
-def _as_carried(name: str, carried: _Carried, after: Any) -> Value:
-    if carried.kind is Kind.ARRAY:
-        if not is_array(after):
-            raise _Fails(f"{name} is an array at the start of a turn and {after!r} at its end")
-        return after  # type: ignore[no-any-return]
-    if not is_number(after):
-        raise (
-            _Peel if is_array(after) else _Fails(f"{name} is a number at the start of a turn and {after!r} at its end")
-        )
-    return as_value(after)
-
-
-def _widened(name: str, carried: _Carried, value: Value, may_skip: bool) -> _Carried:
-    """What a carried variable must be, given what a turn makes of it, or no turn at all (`may_skip`)."""
-    if carried.shape != value.shape:
-        raise _Fails(f"{name} changes its shape from {carried.shape} to {value.shape}")
-    if carried.kind is Kind.ARRAY or value.kind is Kind.ARRAY:
-        if carried.dtype != value.dtype:
-            raise _Peel
-        return carried
-    start = codes_of(carried)
-    codes = codes_of(value)
-    if codes <= start:
-        return carried
-    if len(start) == len(codes) == 1:
-        if may_skip:
-            raise _Peel  # without a turn it stays what it was
-        if _rank(carried) <= _rank(value):
-            return _Carried(value.dtype, (), value.kind)  # from the first turn on it is what a turn makes
-    return _Carried(dtype_for(start | codes), (), Kind.SCALAR, start | codes)
-
-
-def _rank(thing: Any) -> tuple[int, int]:
-    """Numbers come before scalars, narrower dtypes before wider ones."""
-    return (thing.kind is not Kind.NUMBER, ("bool", "unsigned", "signed", "float", "complex").index(thing.dtype.kind))
-
-
-def _moved(inner: list[Any], end: tuple[Any, ...]) -> dict[int, int]:
-    """Which variables have one another's arrays after a turn, and whose; none where they don't just exchange."""
-    moved: dict[int, int] = {}
-    for k, (before, after) in enumerate(zip(inner, end, strict=True)):
-        if is_array(before) and is_array(after) and not same_alias(before, after):
-            sources = [j for j, other in enumerate(inner) if is_array(other) and same_alias(other, after)]
-            if sources and (inner[sources[0]].dtype, inner[sources[0]].shape) == (before.dtype, before.shape):
-                moved[k] = sources[0]
-    is_exchange = set(moved) == set(moved.values()) and _period(moved) <= _LONGEST_PERIOD
-    return moved if is_exchange else {}
-
-
-def _period(moved: dict[int, int]) -> int:
-    """After how many turns every variable has its own array again."""
-    place, turns = dict(moved), 1
-    while any(k != j for k, j in place.items()) and turns <= _LONGEST_PERIOD:
-        place = {k: moved[j] for k, j in place.items()}
-        turns += 1
-    return turns

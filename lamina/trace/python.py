@@ -11,40 +11,38 @@ import math
 import operator
 import sys
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from types import BuiltinMethodType, FunctionType, MethodType, MethodWrapperType
 from typing import Any, NoReturn
 
 import numpy as np
 
-from lamina import dtype as dt
-from lamina.array import Array
-from lamina.expr.containers import leaves_of, map_leaves
+from lamina.expr.containers import map_leaves
 from lamina.operators import FUNCTIONS
 from lamina.trace import assign, loop, mixed, rewrite
 from lamina.trace.branch import branch
 from lamina.trace.build import (
     NUMBER_DTYPES,
     as_value,
-    constant,
     emit,
     fresh,
     node_of,
-    perform_check,
     scope_now,
-    to_dtype,
 )
 from lamina.trace.choice import Choice
 from lamina.trace.content import remember
 from lamina.trace.control import predicate_of
+from lamina.trace.conversions import CONVERSIONS, as_number
 from lamina.trace.creations import CREATIONS
 from lamina.trace.guards import is_users, is_users_class
 from lamina.trace.names import RUNTIME
+from lamina.trace.objects import MUTATORS, as_stored, expect_own, kept, made, rebound, remember_variables  # noqa: F401  rewritten source calls `rebound`
 from lamina.trace.printed import print_, shown, text  # noqa: F401  rewritten source calls `text`
-from lamina.trace.scope import Cell, Scope, current
+from lamina.trace.scope import current
+from lamina.trace.sequences import SEQUENCES, Range, Zipped, items_of
 from lamina.trace.source import NoSource, Unsupported
-from lamina.trace.state import CannotMerge, Get, Put, Unbound, Untraceable, demand, is_array
-from lamina.trace.value import Kind, Unroll, Value
+from lamina.trace.state import Get, Put, Unbound, Untraceable, demand, is_array
+from lamina.trace.value import Kind, Value
 
 this = sys.modules[__name__]
 
@@ -250,7 +248,7 @@ def if_(
 
 def for_(iterable: Any, body: Callable[[Any], None], test: Any, get: Get, put: Put, names: Any, live: Any) -> None:
     """``for item in iterable: body(item)``, as long as `test` holds."""
-    items = _items(iterable)
+    items = items_of(iterable)
     if items is not None:
         loop.for_loop(items, test, body, get, put, names, live)
         return
@@ -276,81 +274,6 @@ def raise_(error: Any, cause: Any) -> NoReturn:
     raise error from cause
 
 
-# Sequences that are gone through by place
-
-
-class Range:
-    """``range`` with a traced bound."""
-
-    def __init__(self, start: Any, stop: Any, step: Any) -> None:
-        self.start, self.stop = start, stop
-        self.step = step if type(step) is int else int(step)  # its sign decides what the range is
-        if self.step == 0:
-            raise ValueError("range() arg 3 must not be zero")
-
-    def __len__(self) -> int:
-        return len(self._known())
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(self._known())
-
-    def __getitem__(self, i: Any) -> Any:
-        return self._known()[i]
-
-    def _known(self) -> range:
-        return range(int(self.start), int(self.stop), self.step)
-
-    @property
-    def count(self) -> Value:
-        """How many numbers it has; none where this is negative."""
-        start, stop = (to_dtype(as_value(each), dt.int64) for each in (self.start, self.stop))
-        reach = stop if type(self.start) is int and self.start == 0 else emit("subtract", stop, start)
-        if self.step != 1:  # rounded up
-            steps = emit("floor_divide", emit("negative", reach), constant(self.step, dt.int64))
-            reach = emit("negative", steps)
-        return Value(node_of(reach), scope_now(), Kind.NUMBER)  # below 0 it counts as none
-
-
-class Zipped:
-    """``zip`` and ``enumerate`` of sequences that have places."""
-
-    def __init__(self, parts: list[loop.Items], sources: tuple[Any, ...]) -> None:
-        self.parts = parts
-        self.sources = sources
-
-    def __iter__(self) -> Iterator[Any]:
-        return zip(*self.sources, strict=False)
-
-
-def _items(iterable: Any) -> loop.Items | None:
-    """The items of what is gone through by place; `None` for any other iterable."""
-    if isinstance(iterable, range):
-        start, step = iterable.start, iterable.step
-        return loop.Items(len(iterable), lambda i: _progress(start, step, i))
-    if isinstance(iterable, Range):
-        return loop.Items(iterable.count, lambda i: _progress(iterable.start, iterable.step, i))
-    if type(iterable) is Value or isinstance(iterable, (np.ndarray, Array)):
-        value = as_value(iterable)
-        if not value.shape:
-            raise TypeError("iteration over a 0-d array")
-        return loop.Items(value.shape[0], lambda i: FUNCTIONS["getitem"](value, i))
-    if isinstance(iterable, Zipped):
-        counts = [part.count for part in iterable.parts]
-        if all(type(count) is int for count in counts):
-            return loop.Items(min(counts), lambda i: tuple(part.item(i) for part in iterable.parts))
-    return None
-
-
-def _progress(start: Any, step: int, i: Any) -> Any:
-    if type(i) is int and type(start) is int:
-        return start + i * step
-    # below the bound of the range, so none of this overflows
-    moved = as_value(i) if step == 1 else emit("multiply", as_value(i), constant(step, dt.int64), kind=Kind.NUMBER)
-    if type(start) is int and start == 0:
-        return moved
-    return emit("add", moved, to_dtype(as_value(start), dt.int64), kind=Kind.NUMBER)
-
-
 # Calls
 
 
@@ -371,13 +294,13 @@ def call(called: Any, /, *args: Any, **kwargs: Any) -> Any:
         return call(called.func, *called.args, *args, **{**called.keywords, **kwargs})
     elif isinstance(called, (BuiltinMethodType, MethodWrapperType)):
         owner = called.__self__
-        if isinstance(owner, (list, dict, set, deque)) and called.__name__ in _MUTATORS:
-            _expect_own(owner, f"{called.__name__}() of a {type(owner).__name__}")
+        if isinstance(owner, (list, dict, set, deque)) and called.__name__ in MUTATORS:
+            expect_own(owner, f"{called.__name__}() of a {type(owner).__name__}")
             if id(owner) not in scope_now().root.objects:
-                args = tuple(map_leaves(_as_stored, each) for each in args)
+                args = tuple(map_leaves(as_stored, each) for each in args)
         elif isinstance(owner, np.ndarray):
             return call(getattr(as_value(owner), called.__name__), *args, **kwargs)
-    if not (isinstance(called, BuiltinMethodType) and called.__name__ in _MUTATORS):
+    if not (isinstance(called, BuiltinMethodType) and called.__name__ in MUTATORS):
         args = tuple(map(_all_seen, args))
     substitute = _substitute(called)
     if substitute is not None:
@@ -386,7 +309,7 @@ def call(called: Any, /, *args: Any, **kwargs: Any) -> Any:
     if own_call is not None:
         return converted(own_call)(called, *args, **kwargs)
     if called is next:
-        _expect_own(args[0], "next() of an iterator")
+        expect_own(args[0], "next() of an iterator")
     made_thing = called(*args, **kwargs)
     is_numpys = str(getattr(called, "__module__", "")).partition(".")[0] in ("numpy", "scipy")
     made_thing = _made_array(made_thing, (*args, *kwargs.values())) if is_numpys or is_random else seen(made_thing)
@@ -422,7 +345,7 @@ def _expect_fixed(called: Any, args: tuple[Any, ...]) -> None:
     scope = current()
     assert scope is not None
     if owner is not None and id(owner) in scope.root.objects:
-        _expect_own(owner, "a random number is drawn")
+        expect_own(owner, "a random number is drawn")
     elif owner is not None or all(arg is None for arg in args):
         raise Untraceable(
             "a random number is drawn, anew at each call; pass random numbers as an argument, or draw them with "
@@ -436,7 +359,7 @@ def converted(function: FunctionType) -> Callable[..., Any]:
         return function  # one that a rewritten function made
     scope = current()
     if scope is not None:
-        _remember_variables(scope.root, function)
+        remember_variables(scope.root, function)
     try:
         return rewrite.rewritten(function, this)
     except NoSource:
@@ -452,68 +375,10 @@ def _substitute(called: Any) -> Callable[..., Any] | None:
         return None
 
 
-def range_(*bounds: Any) -> Any:
-    """``range``."""
-    if not any(type(each) is Value for each in bounds):
-        return range(*bounds)
-    for each in bounds:
-        if type(each) is Value and (each.shape or each.dtype.kind not in ("signed", "unsigned")):
-            raise TypeError("only integer scalar arrays can be converted to a scalar index")
-    start, stop, step = (0, bounds[0], 1) if len(bounds) == 1 else (*bounds, 1)[:3]
-    return Range(start, stop, step)
-
-
-def enumerate_(iterable: Any, start: Any = 0) -> Any:
-    """``enumerate``."""
-    items = _items(iterable)
-    if items is None:
-        return enumerate(iterable, start)
-    numbers = loop.Items(items.count, lambda i: _progress(start, 1, i))
-    count = items.count if type(items.count) is int else None
-    return Zipped([numbers, items], (range(start, start + count) if count is not None else iterable, iterable))
-
-
-def zip_(*iterables: Any, strict: bool = False) -> Any:
-    """``zip``."""
-    parts = [_items(iterable) for iterable in iterables]
-    if strict or not parts or any(part is None for part in parts):
-        return zip(*iterables, strict=strict)
-    return Zipped([part for part in parts if part is not None], iterables)
-
-
-def _one(value: Any) -> Value:
-    given = as_value(value)
-    if given.shape:
-        raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
-    return given
-
-
-def _as_number(value: Value) -> Value:
-    return Value(node_of(value), scope_now(), Kind.NUMBER)
-
-
-def float_(value: Any = 0.0) -> Any:
-    """``float``."""
-    return _as_number(to_dtype(_one(value), dt.float64)) if type(value) is Value else float(value)
-
-
-def int_(value: Any = 0, *base: Any) -> Any:
-    """``int``."""
-    if type(value) is not Value:
-        return int(value, *base)
-    one = _one(value)
-    if one.dtype.kind == "float":
-        perform_check(emit("logical_not", emit("isnan", one)), ValueError, "cannot convert float NaN to integer")
-        perform_check(
-            emit("logical_not", emit("isinf", one)), OverflowError, "cannot convert float infinity to integer"
-        )
-    return _as_number(to_dtype(Value(node_of(one), scope_now(), Kind.SCALAR), dt.int64))
-
-
 def bool_(value: Any = False) -> Any:
     """``bool``."""
     known = truth(value)
-    return known if type(known) is bool else _as_number(known)
+    return known if type(known) is bool else as_number(known)
 
 
 def _extreme(name: str, comparison: str) -> Callable[..., Any]:
@@ -531,63 +396,7 @@ def _extreme(name: str, comparison: str) -> Callable[..., Any]:
     return extreme
 
 
-def isinstance_(thing: Any, classes: Any) -> bool:
-    """``isinstance``: of a traced value, of what it stands for."""
-    return issubclass(type_(thing), classes) if type(thing) is Value else isinstance(thing, classes)
-
-
-def type_(thing: Any, *more: Any) -> Any:
-    """``type``."""
-    if type(thing) is not Value:
-        return type(thing, *more)
-    if thing.kind is Kind.ARRAY:
-        return np.ndarray
-    return (
-        thing.dtype.numpy.type
-        if thing.kind is Kind.SCALAR
-        else next(t for t, d in NUMBER_DTYPES.items() if d == thing.dtype)
-    )
-
-
-def _math(op: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    def compute(*args: Any) -> Any:
-        if not any(type(arg) is Value for arg in args):
-            return function(*args)
-        values = [to_dtype(_one(arg), dt.float64) for arg in args]
-        if op in ("sqrt", "log", "log2", "log10"):
-            floor = constant(0.0, dt.float64)
-            inside = emit("greater_equal" if op == "sqrt" else "greater", values[0], floor)
-            perform_check(emit("logical_or", inside, emit("isnan", values[0])), ValueError, "math domain error")
-        result = emit(op, *values)
-        if op in ("sin", "cos", "tan"):
-            perform_check(emit("logical_not", emit("isinf", values[0])), ValueError, "math domain error")
-        if op == "exp":
-            fits = emit("logical_or", emit("isinf", values[0]), emit("logical_not", emit("isinf", result)))
-            perform_check(fits, OverflowError, "math range error")
-        return Value(result.expr, scope_now(), Kind.NUMBER)
-
-    return compute
-
-
-def _scalar(numpy_type: Any) -> Callable[..., Any]:
-    dtype = dt.from_numpy(numpy_type)
-
-    def make(*args: Any) -> Any:
-        if not args or type(args[0]) is not Value:
-            return numpy_type(*args)
-        value = args[0]
-        cast = to_dtype(Value(node_of(value), scope_now(), Kind.SCALAR if not value.shape else Kind.ARRAY), dtype)
-        return Value(node_of(cast), scope_now(), Kind.ARRAY if cast.shape else Kind.SCALAR)
-
-    return make
-
-
 _SUBSTITUTES: dict[Any, Callable[..., Any]] = {
-    range: range_,
-    enumerate: enumerate_,
-    zip: zip_,
-    float: float_,
-    int: int_,
     bool: bool_,
     min: _extreme("min", "Lt"),
     max: _extreme("max", "Gt"),
@@ -595,96 +404,18 @@ _SUBSTITUTES: dict[Any, Callable[..., Any]] = {
     str: lambda *args: str(*map(shown, args)),
     repr: lambda thing: repr(shown(thing)),
     format: lambda thing, *spec: format(shown(thing), *spec),
-    isinstance: isinstance_,
-    type: type_,
-    math.sqrt: _math("sqrt", math.sqrt),
-    math.exp: _math("exp", math.exp),
-    math.log: _math("log", math.log),
-    math.sin: _math("sin", math.sin),
-    math.cos: _math("cos", math.cos),
-    math.tan: _math("tan", math.tan),
-    math.atan2: _math("atan2", math.atan2),
-    math.hypot: _math("hypot", math.hypot),
-    math.fabs: _math("abs", math.fabs),
+    **SEQUENCES,
+    **CONVERSIONS,
     **CREATIONS,
-    **{dtype.numpy.type: _scalar(dtype.numpy.type) for dtype in dt.DTYPES.values() if dtype.numpy.isbuiltin == 1},
 }
 
 
 # Stores
 
 
-_LIST_MUTATORS = "append extend insert remove pop clear sort reverse __setitem__ __delitem__ __iadd__ __imul__"
-_DICT_MUTATORS = "update setdefault popitem"
-_SET_MUTATORS = "add discard difference_update intersection_update symmetric_difference_update"
-_MUTATORS = frozenset(f"{_LIST_MUTATORS} {_DICT_MUTATORS} {_SET_MUTATORS}".split())
-
-
-def made(thing: Any) -> Any:
-    """A Python object that the program has made: it may change it, in the scope and branch it made it in."""
-    scope = current()
-    if scope is not None:
-        scope.root.objects[id(thing)] = thing, scope, scope.depth
-    return thing
-
-
-def _expect_own(thing: Any, what: str) -> None:
-    """Raise where the object would have to change at each turn, or in one branch alone.
-
-    One that was there before the call changes while the function is traced, as what Python does outside arrays does.
-    """
-    scope = current()
-    if scope is None:
-        return
-    if scope.root.containers.get(id(thing)) is thing:
-        raise Untraceable(f"{what}, of an argument; return what it becomes instead")
-    known = scope.root.objects.get(id(thing))
-    if known is None or known[0] is not thing:
-        _remember(scope.root, thing)
-    _, owner, depth = known if known is not None and known[0] is thing else (thing, scope.root, 0)
-    inner: Scope | None = scope
-    while inner is not None and inner is not owner:
-        if inner.is_loop:
-            raise Unroll(inner, what)
-        inner = inner.parent
-    if owner is scope and depth != scope.depth:
-        raise CannotMerge(f"{what} happens in one branch")
-
-
-def _as_stored(thing: Any) -> Any:
-    """The array from outside itself, where a traced one stands for all of it."""
-    whole = type(thing) is Value and type(thing.cell) is Cell and thing.layout is None
-    return thing.cell.array if whole and thing.cell.array is not None else thing
-
-
-_OUTSIDE = object()  # stands for the place of a variable that is no local one
-
-
-def _kept(thing: Any, what: str, value: Any) -> Any:
-    """What is stored in an object: in one from outside, where a traced value means nothing, the array it stands for."""
-    scope = current()
-    if scope is None or type(thing) is Value:
-        return value
-    known = scope.root.objects.get(id(thing))
-    if known is not None and known[0] is thing:
-        return value
-    stored = map_leaves(_as_stored, value)
-    if any(type(leaf) is Value for leaf in leaves_of(stored)):
-        raise Untraceable(
-            f"{what} from outside is set to a result; return it, and store it where you call the function"
-        )
-    return stored
-
-
-def rebound(name: str, value: Any, is_outside: bool) -> Any:
-    """What a global, or a variable of a function around this one, is bound to."""
-    _expect_own(_OUTSIDE, f"the variable {name} of another function is bound")
-    return _kept(_OUTSIDE, f"the variable {name}", value) if is_outside else value
-
-
 def delitem(thing: Any, key: Any) -> None:
     """``del thing[key]``."""
-    _expect_own(thing, f"an item of a {type(thing).__name__} is deleted")
+    expect_own(thing, f"an item of a {type(thing).__name__} is deleted")
     del thing[key]
 
 
@@ -710,32 +441,6 @@ def no_checks_since(before: int) -> None:
     """At the end of a ``try``: nothing in it may raise at run time, where no handler is left to catch it."""
     if checks() != before:
         raise Untraceable("try/except around what may raise at run time")
-
-
-def _remember(root: Scope, thing: Any) -> None:
-    """What a Python object from outside is, before tracing changes it: a trace that is given up takes that back."""
-    if isinstance(thing, list):
-        items = list(thing)
-        root.undo.append(lambda: thing.__setitem__(slice(None), items))
-    elif isinstance(thing, (dict, set)):
-        content = thing.copy()
-        root.undo.append(lambda: (thing.clear(), thing.update(content)))
-    elif hasattr(thing, "__dict__"):
-        attributes = dict(vars(thing))
-        root.undo.append(lambda: (vars(thing).clear(), vars(thing).update(attributes)))
-
-
-def _remember_variables(root: Scope, function: FunctionType) -> None:
-    """The variables that a function shares with what is around it, before tracing binds them."""
-    for cell in function.__closure__ or ():
-        try:
-            root.undo.append(functools.partial(setattr, cell, "cell_contents", cell.cell_contents))
-        except ValueError:  # not bound yet
-            continue
-    namespace = function.__globals__
-    for name in rewrite.globals_bound_by(function):
-        if name in namespace:
-            root.undo.append(functools.partial(namespace.__setitem__, name, namespace[name]))
 
 
 def slice_(start: Any, stop: Any, step: Any) -> slice:
@@ -787,8 +492,8 @@ def setitem(thing: Any, key: Any, value: Any) -> None:
     if isinstance(thing, np.ndarray) and current() is not None:
         thing = _written(thing)
     elif type(thing) is not Value:
-        _expect_own(thing, f"an item of a {type(thing).__name__} is set")
-        value = _kept(thing, f"an item of a {type(thing).__name__}", value)
+        expect_own(thing, f"an item of a {type(thing).__name__} is set")
+        value = kept(thing, f"an item of a {type(thing).__name__}", value)
     method = _users_method(thing, "__setitem__")
     if type(thing) is Value:
         assign.setitem(thing, key, value)
@@ -801,8 +506,8 @@ def setitem(thing: Any, key: Any, value: Any) -> None:
 def setattr_(thing: Any, name: str, value: Any) -> None:
     """``thing.name = value``."""
     if type(thing) is not Value and not isinstance(thing, np.ndarray):
-        _expect_own(thing, f"the attribute {name} is set, of an object")
-        value = _kept(thing, f"the attribute {name} of an object", value)
+        expect_own(thing, f"the attribute {name} is set, of an object")
+        value = kept(thing, f"the attribute {name} of an object", value)
     if type(thing) is Value:  # x.shape = … would change the caller's array itself
         raise NotImplementedError(f"the attribute {name} of an array is set, which isn't traced")
     setattr(thing, name, value)
@@ -851,7 +556,7 @@ def augmented(name: str, thing: Any, value: Any) -> Any:
     if isinstance(thing, np.ndarray) and current() is not None:
         thing = _written(thing)
     elif isinstance(thing, (list, dict, set)):
-        _expect_own(thing, f"a {type(thing).__name__} is changed in place")
+        expect_own(thing, f"a {type(thing).__name__} is changed in place")
     if type(thing) is Value and thing.cell is None:
         return _BINARY[name](thing, value)  # a number never changes
     return _AUGMENTED[name](thing, value)

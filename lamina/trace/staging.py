@@ -138,7 +138,7 @@ def _given(argument: Argument, scope: Scope, cells: dict[int, Cell]) -> Value:
 _PROGRAM_MEMORY = frozenset({"constant", "tensor"})
 
 
-_OURS = frozenset({"lamina.trace.python", "lamina.trace.loop"})  # what stands for things of Python's
+_OURS = frozenset({"lamina.trace.sequences", "lamina.trace.loop"})  # what stands for things of Python's
 
 
 class _Results:

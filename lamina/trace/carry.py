@@ -1,0 +1,280 @@
+"""What a loop carries from turn to turn: its variables at the start of a turn and at its end, compared.
+
+`lamina.trace.loop` traces a turn as an `Again` says and asks `compared` what the turn has made of each variable. Where
+the loop isn't what was said of it, an exception says what must be otherwise.
+"""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from lamina.dtype import DType
+from lamina.trace.build import as_value, node_of
+from lamina.trace.choice import Choice, one_of
+from lamina.trace.mixed import codes_of, dtype_for
+from lamina.trace.names import RUNTIME
+from lamina.trace.order import order_of
+from lamina.trace.scope import Cell, Scope
+from lamina.trace.state import Get, Put, Unbound, is_array, is_number, same_alias
+from lamina.trace.value import Kind, Value
+
+Test = Callable[[], Any] | None
+
+_LONGEST_PERIOD = 12  # of arrays that exchange their names
+
+
+class Carried(NamedTuple):
+    """A variable that the loop carries by value."""
+
+    dtype: DType
+    shape: tuple[int, ...]
+    kind: Kind
+    codes: frozenset[int] = frozenset()  # what it may be, where a run alone tells
+    may_stay: bool = False  # an array that some turns replace: whether one has is carried beside it
+    axes: tuple[int, ...] | None = None  # the order of an array's memory, where it is not C
+
+
+class Again(Exception):
+    """The body must be traced again: with these carried, those dead at the start of a turn, and these exchanged.
+
+    `moved` says of each variable of a group that exchanges its arrays which one's array it has after a turn.
+    """
+
+    def __init__(
+        self,
+        carried: dict[int, Carried] | None = None,
+        dead: set[int] | None = None,
+        moved: dict[int, int] | None = None,
+    ) -> None:
+        super().__init__()
+        self.carried, self.dead, self.moved = carried or {}, dead or set(), moved or {}
+
+
+class Peel(Exception):
+    """One turn must run before the loop."""
+
+
+class Fails(Exception):
+    """The loop can't be staged: why."""
+
+
+class Loop(NamedTuple):
+    """The parts of a loop: its test, its body as a function of the turn's number, and its variables."""
+
+    test: Test
+    turn: Callable[[Any], None]
+    get: Get
+    put: Put
+    names: tuple[str, ...]
+    live: frozenset[str]
+    count: Any  # of turns; None for a while
+    since: int  # the serial number of the first cell that its turns may make
+
+
+def _is_unchanged(before: Any, after: Any) -> bool:
+    """Whether a turn has left a variable what it was."""
+    if is_array(before) and is_array(after):
+        return before is after or same_alias(before, after)
+    is_static = type(after) is type(before) and isinstance(after, (str, bytes, int, float, complex))
+    return after is before or (is_static and repr(after) == repr(before))
+
+
+def compared(
+    loop: Loop, scope: Scope, start: tuple[Any, ...], inner: list[Any], how: Again, has_run: bool
+) -> dict[int, Value]:
+    """What each carried variable is at the end of a turn.
+
+    Raises `Again`, `Peel` or `Fails` where the loop isn't as `how` says.
+    """
+    end = loop.get()
+    outputs: dict[int, Value] = {}
+    carried, dead = dict(how.carried), set(how.dead)
+    written = scope.written()
+    moved = _moved(inner, end)
+    if moved != how.moved:
+        if how.moved:
+            raise Fails("its arrays exchange names in more than one way")
+        arrays = {k: Carried(start[k].dtype, start[k].shape, Kind.ARRAY) for k in moved}
+        raise Again({**how.carried, **arrays}, how.dead, moved)
+    for k, (name, before, after) in enumerate(zip(loop.names, inner, end, strict=True)):
+        if k in how.carried and _is_unchanged(start[k], after):
+            del carried[k]  # a number that is known: a shape may depend on it
+        elif k in how.carried:
+            outputs[k] = _as_carried(name, how.carried[k], after)
+            carried[k] = _widened(name, how.carried[k], outputs[k], loop.count is None and not has_run)
+            if how.carried[k].kind is Kind.ARRAY and k not in moved:
+                others = [end[j] for j in _others(loop, k) if j not in how.dead]
+                _expect_own(loop, k, scope, start, before, after, others, has_run)
+        elif k in how.dead or _is_unchanged(before, after):
+            continue
+        elif name not in loop.live or isinstance(after, Unbound):
+            dead.add(k)  # if the next turn reads it after all, it says so
+        elif is_array(before) and is_array(after):
+            if (
+                (before.dtype, before.shape) != (after.dtype, after.shape)
+                or (before.cell in written and not has_run)
+                or _shared(loop, start, k)
+            ):
+                raise Peel
+            if loop.count is None and not has_run:
+                raise Peel  # without a turn it stays what it was
+            axes = order_of([after], len(after.shape))
+            if order_of([start[k]], len(after.shape)) != axes:
+                axes = None
+            may_stay = _may_be(after, before) or (loop.count is None and _is_from_outside(start[k]))
+            carried[k] = Carried(after.dtype, after.shape, Kind.ARRAY, may_stay=may_stay, axes=axes)
+        elif isinstance(before, Unbound) or is_number(after) or is_array(after):
+            raise Peel
+        else:
+            raise Fails(f"{name} changes from {before!r} to {after!r}")
+    if carried != how.carried or dead != how.dead:
+        raise Again(carried, dead, how.moved)
+    _expect_fresh(loop, scope, start, inner, {k: outputs[k] for k in outputs.keys() - how.moved.keys()})
+    return outputs
+
+
+def _expect_fresh(
+    loop: Loop, scope: Scope, start: tuple[Any, ...], inner: list[Any], outputs: dict[int, Value]
+) -> None:
+    """Where a turn writes an array that is carried by value, turns of this loop have made all that it may be."""
+    by_value = {inner[k].cell: k for k in outputs if is_array(inner[k])}
+    written = {k for cell, k in by_value.items() if scope.read(cell) is not cell.start}
+    if written:
+        # what one of them becomes is written in a later turn
+        passed_on = {by_value.get(cell, -1) for k in by_value.values() for cell in cells_of(outputs[k])}
+        for k in written | (passed_on - {-1}):
+            if any(cell.serial < loop.since for cell in cells_of(start[k])):
+                raise Fails(f"{loop.names[k]} is written, and is an array from before the loop in some turns")
+
+
+def _expect_own(
+    loop: Loop,
+    k: int,
+    scope: Scope,
+    start: tuple[Any, ...],
+    before: Value,
+    after: Value,
+    others: list[Any],
+    has_run: bool,
+) -> None:
+    """An array is carried by value only where nothing else sees its memory, at the start of a turn and at its end."""
+    assert before.cell is not None
+    is_written = scope.read(before.cell) is not before.cell.start
+    if is_written and not has_run:
+        raise Peel  # the first turn writes the array that was there before the loop
+    if after is before:
+        return
+    memories = set(cells_of(after))
+    is_written |= not scope.written().keys().isdisjoint(cells_of(start[k]))
+    if is_replaced(loop, scope, k, before, after) is not True and is_written:
+        raise Fails(f"{loop.names[k]} is replaced in some turns alone, and the array it had is written")
+    if any(is_array(other) and not memories.isdisjoint(cells_of(other)) for other in others):
+        raise Fails(f"{loop.names[k]} and another variable share an array from turn to turn")
+
+
+def _may_be(array: Value, other: Value) -> bool:
+    """Whether an array is another one, or may be it as a run has it."""
+    if same_alias(array, other):
+        return True
+    sides = array.cell.sides if type(array.cell) is Choice and array.layout is None else ()
+    return any(_may_be(side, other) for side in sides)
+
+
+def is_replaced(loop: Loop, scope: Scope, k: int, before: Value, after: Value) -> Any:
+    """Whether a variable has another array after a turn than before it; a traced bool where a run alone tells."""
+    if same_alias(before, after):
+        return False
+    if type(after.cell) is Choice and after.layout is None:
+        return either(scope, after.cell.predicate, *(is_replaced(loop, scope, k, before, s) for s in after.cell.sides))
+    if any(cell is before.cell or cell.home is not scope for cell in cells_of(after)):
+        raise Fails(f"{loop.names[k]} becomes a view of an array from before the turn")
+    return True
+
+
+def either(scope: Scope, predicate: Value, then: Any, otherwise: Any) -> Any:
+    """One of two truths."""
+    if type(then) is bool and then is otherwise:
+        return then
+    nodes = [node_of(as_value(each)) for each in (then, otherwise)]
+    return Value(one_of(scope, predicate, *nodes), scope, Kind.NUMBER)
+
+
+def cells_of(array: Value) -> list[Cell]:
+    """The memories that an array may be of."""
+    if type(array.cell) is Choice:
+        return [cell for side in array.cell.sides for cell in cells_of(side)]
+    return [array.cell] if array.cell is not None else []
+
+
+def _is_from_outside(array: Value) -> bool:
+    """Whether an array may be one that was there before, which a loop without a turn leaves in its variable."""
+    return any(cell.start.op in ("parameter", "tensor") for cell in cells_of(array))
+
+
+def _shared(loop: Loop, start: tuple[Any, ...], k: int) -> bool:
+    """Whether another variable sees the memory of this one, and may be read."""
+    others = (start[j] for j in _others(loop, k) if loop.names[j] in loop.live)
+    return any(is_array(other) and other.cell is start[k].cell for other in others)
+
+
+def _others(loop: Loop, k: int) -> list[int]:
+    """The other variables that matter to one: once there is a result to return, nobody reads the function's own."""
+    is_result = [name.startswith(RUNTIME) for name in loop.names]
+    return [j for j in range(len(loop.names)) if j != k and is_result[j] == is_result[k]]
+
+
+def _as_carried(name: str, carried: Carried, after: Any) -> Value:
+    if carried.kind is Kind.ARRAY:
+        if not is_array(after):
+            raise Fails(f"{name} is an array at the start of a turn and {after!r} at its end")
+        return after  # type: ignore[no-any-return]
+    if not is_number(after):
+        raise (
+            Peel if is_array(after) else Fails(f"{name} is a number at the start of a turn and {after!r} at its end")
+        )
+    return as_value(after)
+
+
+def _widened(name: str, carried: Carried, value: Value, may_skip: bool) -> Carried:
+    """What a carried variable must be, given what a turn makes of it, or no turn at all (`may_skip`)."""
+    if carried.shape != value.shape:
+        raise Fails(f"{name} changes its shape from {carried.shape} to {value.shape}")
+    if carried.kind is Kind.ARRAY or value.kind is Kind.ARRAY:
+        if carried.dtype != value.dtype:
+            raise Peel
+        return carried
+    start = codes_of(carried)
+    codes = codes_of(value)
+    if codes <= start:
+        return carried
+    if len(start) == len(codes) == 1:
+        if may_skip:
+            raise Peel  # without a turn it stays what it was
+        if _rank(carried) <= _rank(value):
+            return Carried(value.dtype, (), value.kind)  # from the first turn on it is what a turn makes
+    return Carried(dtype_for(start | codes), (), Kind.SCALAR, start | codes)
+
+
+def _rank(thing: Any) -> tuple[int, int]:
+    """Numbers come before scalars, narrower dtypes before wider ones."""
+    return (thing.kind is not Kind.NUMBER, ("bool", "unsigned", "signed", "float", "complex").index(thing.dtype.kind))
+
+
+def _moved(inner: list[Any], end: tuple[Any, ...]) -> dict[int, int]:
+    """Which variables have one another's arrays after a turn, and whose; none where they don't just exchange."""
+    moved: dict[int, int] = {}
+    for k, (before, after) in enumerate(zip(inner, end, strict=True)):
+        if is_array(before) and is_array(after) and not same_alias(before, after):
+            sources = [j for j, other in enumerate(inner) if is_array(other) and same_alias(other, after)]
+            if sources and (inner[sources[0]].dtype, inner[sources[0]].shape) == (before.dtype, before.shape):
+                moved[k] = sources[0]
+    is_exchange = set(moved) == set(moved.values()) and period_of(moved) <= _LONGEST_PERIOD
+    return moved if is_exchange else {}
+
+
+def period_of(moved: dict[int, int]) -> int:
+    """After how many turns every variable has its own array again."""
+    place, turns = dict(moved), 1
+    while any(k != j for k, j in place.items()) and turns <= _LONGEST_PERIOD:
+        place = {k: moved[j] for k, j in place.items()}
+        turns += 1
+    return turns
