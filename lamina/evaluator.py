@@ -13,10 +13,11 @@ from typing import Any
 import numpy as np
 
 from lamina import dtype as dt
-from lamina.expr import OPS, Expr, Graph, describe, effects_of, value_of
+from lamina.expr import OPS, Expr, Graph, describe, value_of, with_effects
 from lamina.expr.containers import describe_structure, flatten, map_leaves, unflatten
 from lamina.expr.tree import nodes_of, operands, post_order
 from lamina.layout import Layout, move
+from lamina.roots import placed
 
 Environment = dict[Expr, Any]
 Step = Callable[[Environment], Any]
@@ -33,14 +34,13 @@ def compile_graph(graph: Graph) -> Callable[..., list[np.ndarray]]:
     >>> compile_graph(graph)(np.arange(3))
     [array([0, 2, 4])]
     """
-    outputs, params = (*nodes_of(graph.outputs), *(node for _, node in graph.updates)), graph.params
-    scope = _Scope(_Plan(), outputs, graph.effects)
+    params, updated = graph.params, [node for _, node in graph.updates]
+    scope = _Scope(_Plan(), with_effects(graph.effects, (graph.outputs, updated)))
 
     def run(*arguments: np.ndarray) -> list[np.ndarray]:
         environment: Environment = dict(zip(params, arguments, strict=True))
         with np.errstate(all="ignore"):
-            scope.run(environment)
-        return [environment[node] for node in outputs]
+            return scope.run(environment)
 
     return run
 
@@ -68,16 +68,16 @@ class _Plan:
 class _Scope:
     """What one scope runs: the nodes it needs whichever branches are taken, in order."""
 
-    def __init__(self, plan: _Plan, output: Any, effects: Sequence[Expr] = (), keep: bool = False) -> None:
-        outputs = nodes_of(output)
-        order = post_order((*effects, *outputs), _certain)
+    def __init__(self, plan: _Plan, scope: Any, keep: bool = False) -> None:
+        self.outputs = nodes_of(value_of(scope))
+        order = post_order(scope, _certain)
         self.steps = [(node, plan.step(node)) for node in order if node.op != "parameter"]
         # A branch may need any value of its scope. `keep` is for values that another scope goes on with.
         keep = keep or any(node.op == "cond" for node in order)
-        self.last_uses = {} if keep else _last_uses(order, outputs)
+        self.last_uses = {} if keep else _last_uses(order, self.outputs)
 
-    def run(self, environment: Environment) -> None:
-        """Compute the scope's values into the environment, which holds its params, and perhaps some of them."""
+    def run(self, environment: Environment) -> list[Any]:
+        """The scope's outputs; the environment holds its params, perhaps some of its values, and in the end all."""
         node = None
         try:
             for node, step in self.steps:
@@ -88,6 +88,7 @@ class _Scope:
         except Exception as error:
             _add_source(error, node)
             raise
+        return [environment[output] for output in self.outputs]
 
 
 def _certain(node: Expr) -> Sequence[Expr] | None:
@@ -215,14 +216,8 @@ def _pass(node: Expr, plan: _Plan) -> Step:
 
 def _fun(node: Expr, plan: _Plan) -> Step:
     params, body, _ = node.args
-    inner, outputs, names = _Scope(plan, value_of(body), effects_of(body)), nodes_of(value_of(body)), nodes_of(params)
-
-    def run(arguments: Sequence[Any]) -> Any:
-        environment: Environment = dict(zip(names, arguments, strict=True))
-        inner.run(environment)
-        return _results(node, [environment[output] for output in outputs])
-
-    return lambda env: run
+    inner, names = _Scope(plan, body), nodes_of(params)
+    return lambda env: lambda arguments: _results(node, inner.run(dict(zip(names, arguments, strict=True))))
 
 
 def _call(node: Expr, plan: _Plan) -> Step:
@@ -233,39 +228,27 @@ def _call(node: Expr, plan: _Plan) -> Step:
 
 def _while(node: Expr, plan: _Plan) -> Step:
     initial, arg, condition, body = node.args
-    given, params, outputs = nodes_of(initial), nodes_of(arg), nodes_of(value_of(body))
-    predicate = value_of(condition)
-    test = _Scope(plan, predicate, effects_of(condition), keep=True)
-    turn = _Scope(plan, value_of(body), effects_of(body))
+    given, params = nodes_of(initial), nodes_of(arg)
+    test, turn = _Scope(plan, condition, keep=True), _Scope(plan, body)
 
     def step(env: Environment) -> Any:
         carry = [env[each] for each in given]
         while True:
             environment: Environment = dict(zip(params, carry, strict=True))
-            test.run(environment)
-            if not environment[predicate]:
+            (goes_on,) = test.run(environment)
+            if not goes_on:
                 return _results(node, carry)
-            turn.run(environment)  # what the condition has computed is there for the body
-            carry = [environment[each] for each in outputs]
+            carry = turn.run(environment)  # what the condition has computed is there for the body
 
     return step
 
 
 def _block(node: Expr, plan: _Plan) -> Step:
     _, _, default, _ = node.args
-    given, inner, outputs = (
-        operands(node),
-        _Scope(plan, value_of(default), effects_of(default)),
-        nodes_of(value_of(default)),
-    )
+    given, inner = operands(node), _Scope(plan, default)
     params = [(param, param.args[0]) for param in post_order(default) if param.op == "parameter"]
 
-    def step(env: Environment) -> Any:
-        environment: Environment = {param: env[given[position]] for param, position in params}
-        inner.run(environment)
-        return _results(node, [environment[output] for output in outputs])
-
-    return step
+    return lambda env: _results(node, inner.run({param: env[given[position]] for param, position in params}))
 
 
 def _cond(node: Expr, plan: _Plan) -> Step:
@@ -323,8 +306,7 @@ def _runtime_call(node: Expr, plan: _Plan) -> Step:
 
 def _hook(node: Expr, plan: _Plan) -> Step:
     value, _, callback = node.args
-    given = nodes_of(value)
-    _, structure = flatten(value)
+    given, structure = flatten(value)
 
     def step(env: Environment) -> Any:
         if callback is not None:
@@ -347,7 +329,7 @@ def _check(node: Expr, plan: _Plan) -> Step:
 
 def _move(node: Expr, plan: _Plan) -> Step:
     x, movement = node.args
-    apply = _MOVES[type(movement)](movement, x.shape)
+    apply = _MOVES[type(movement)](movement, node.shape)
     return lambda env: apply(env[x])
 
 
@@ -365,12 +347,8 @@ def _slice(movement: move.Slice, _: Any) -> Movement:
 
 def _window(movement: move.Window, shape: tuple[int, ...]) -> Movement:
     def apply(array: np.ndarray) -> np.ndarray:
-        strides, sizes = list(array.strides), []
-        for each in movement.windows:
-            sizes.append(strides[each.axis] * each.dilation)
-            strides[each.axis] *= each.step
-        strided = np.lib.stride_tricks.as_strided
-        return strided(array, movement.result_shape(shape), (*strides, *sizes), writeable=False)
+        strides, _ = movement.strides(array.shape, array.strides, 0, shape)  # they are in bytes, and stay so
+        return np.lib.stride_tricks.as_strided(array, shape, strides, writeable=False)
 
     return apply
 
@@ -390,9 +368,7 @@ def _placed(root: np.ndarray, layout: Layout, shifts: Sequence[tuple[int, int]])
     low, high = layout.span
     if layout.numel and not 0 <= low + shift <= high + shift <= root.size:
         raise IndexError(f"a view of elements {low + shift} to {high + shift - 1} of {root.size}")
-    width = root.itemsize
-    flat = root.reshape(-1)[layout.offset + shift :] if layout.numel else root.reshape(-1)[:0]
-    return np.lib.stride_tricks.as_strided(flat, layout.shape, [stride * width for stride in layout.strides])
+    return placed(root, layout, shift)
 
 
 def _view(node: Expr, plan: _Plan) -> Step:

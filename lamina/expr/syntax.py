@@ -1,5 +1,6 @@
 """What the syntax nodes of `lamina.expr.node` give: the dtype and shape of each by its args, with errors like rows'."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -131,7 +132,7 @@ def _expect_view(name: str, root: Expr, layout: Layout, shifts: Any) -> None:
     _expect(name, "layout", layout, Layout)
     _expect(name, "shifts", shifts, tuple)
     # shifts move it at run time: what stays is how far it reaches
-    elements = Layout.contiguous(root.shape).numel
+    elements = math.prod(root.shape)
     low, high = layout.span
     if high - (low if shifts else 0) > elements:
         raise ValueError(f"{name}: the layout {layout} reaches beyond the {elements} elements of its root")
