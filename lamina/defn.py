@@ -17,8 +17,8 @@ import numpy as np
 
 from lamina import dtype as dt
 from lamina.array import Array, asarray, from_numpy, to_numpy
-from lamina.compilers import Compiled, compiler_named
-from lamina.errors import ConcretizationError, LaminaWarning, TraceError
+from lamina.compilers import Compiled, Compiler, compile_by, compiler_named
+from lamina.errors import CompilerError, ConcretizationError, LaminaWarning, TraceError
 from lamina.expr import Graph
 from lamina.expr.containers import containers_in, flatten, paths_of, unflatten
 from lamina.expr.tree import all_nodes
@@ -64,7 +64,9 @@ class _Arguments(NamedTuple):
 class Defn:
     """A compiled function; made by `defn`, called like the function itself."""
 
-    def __init__(self, function: Callable[..., Any], compiler: str, strict: bool, options: dict[str, Any]) -> None:
+    def __init__(
+        self, function: Callable[..., Any], compiler: str | Compiler, strict: bool, options: dict[str, Any]
+    ) -> None:
         if not callable(function):
             raise TypeError(f"lamina.defn: expected a function, but got {function!r}")
         functools.update_wrapper(self, function)
@@ -74,7 +76,7 @@ class Defn:
         self._compiler = compiler
         self._strict = strict
         self._options = options
-        self._compile = compiler_named(compiler)
+        compiler_named(compiler)  # which refuses what isn't there, before anything is traced
         self._entries: dict[Any, _Entry] = {}
         self._pinned: dict[Any, tuple[int, ...]] = {}
         self._plain: set[Any] = set()  # signatures that can't be traced
@@ -131,9 +133,11 @@ class Defn:
         ]
         try:
             results = entry.compiled(*params)
+        except CompilerError:
+            raise
         except Exception as error:
             if entry.traced.graph.updates and not entry.is_seen:
-                return self._replayed(error, args, kwargs, None)
+                return self._replayed(error, args, kwargs, None, (*arrays, *entry.traced.captured))
             raise
         return _returned(entry, leaves, arrays, results)
 
@@ -152,17 +156,23 @@ class Defn:
         message = f"{self._name} runs as plain Python, not compiled: {_with_line(reason)}"
         warnings.warn(message, LaminaWarning, stacklevel=4)
 
-    def _replayed(self, error: Exception, args: Any, kwargs: Any, signature: Any) -> Any:
+    def _replayed(
+        self, error: Exception, args: Any, kwargs: Any, signature: Any, written: Sequence[np.ndarray] = ()
+    ) -> Any:
         """Raise an error where the undecorated function raises it: what it has written by then stays written.
 
-        Where it raises none, the error is ours: it is raised too, or the function of this signature runs as it is.
+        Where it raises none, the error is ours: the function of this signature runs as it is, or, without a signature,
+        the error is raised too, and the arrays `written` have their elements back.
         """
+        held = [(array, array.copy()) for array in written if array.flags.writeable]
         try:
             result = self._function(*args, **kwargs)
         except Exception as own:  # noqa: BLE001  whatever the function raises is what its caller gets
             is_ours = type(own).__name__ == type(error).__name__ and not any(type(each) is Value for each in error.args)
             raise (error if is_ours else own) from None
         if signature is None:
+            for array, elements in held:
+                array[...] = elements
             raise error
         self._run_plain(signature, error)
         return result
@@ -216,7 +226,7 @@ class Defn:
                         "return the same ones; pass them as an argument, or draw them with lamina.runtime_call"
                     )
                 try:
-                    compiled = self._compile(traced.graph, self._options)
+                    compiled = compile_by(self._compiler, traced.graph, self._options)
                 except Exception as error:
                     raise _CompileError(error) from error
                 entry = _Entry(compiled, traced, arguments, guards, _is_seen(traced.graph))
@@ -262,11 +272,20 @@ class _Kept:
 
 
 @overload
-def defn(function: Callable[..., Any], /, *, compiler: str = ..., strict: bool = ..., **options: Any) -> Defn: ...
-@overload
-def defn(*, compiler: str = ..., strict: bool = ..., **options: Any) -> Callable[[Callable[..., Any]], Defn]: ...
 def defn(
-    function: Callable[..., Any] | None = None, /, *, compiler: str = "evaluator", strict: bool = False, **options: Any
+    function: Callable[..., Any], /, *, compiler: str | Compiler = ..., strict: bool = ..., **options: Any
+) -> Defn: ...
+@overload
+def defn(
+    *, compiler: str | Compiler = ..., strict: bool = ..., **options: Any
+) -> Callable[[Callable[..., Any]], Defn]: ...
+def defn(
+    function: Callable[..., Any] | None = None,
+    /,
+    *,
+    compiler: str | Compiler = "evaluator",
+    strict: bool = False,
+    **options: Any,
 ) -> Any:
     """A decorator: compile a NumPy function; it is traced at its first call with each structure of arguments.
 

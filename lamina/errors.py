@@ -39,5 +39,9 @@ class DataDependentShapeError(TraceError, NotImplementedError):
     """An operation whose result's shape depends on data (``nonzero``, ``x[mask]``), on a traced value."""
 
 
+class CompilerError(RuntimeError):
+    """A compiler that breaks its contract: results of a wrong number, dtype or shape. The message names it."""
+
+
 class LaminaWarning(UserWarning):
     """The parent of every warning that lamina gives."""
