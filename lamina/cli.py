@@ -26,7 +26,7 @@ import numpy as np
 
 from lamina import dtype as dt
 from lamina.defn import Defn, defn, trace
-from lamina.expr import Graph, Source, describe
+from lamina.expr import Expr, Graph, describe
 from lamina.expr.containers import flatten, paths_of
 
 _EPILOG = """\
@@ -408,23 +408,21 @@ def _shown(name: str, results: Any) -> str:
 
 def _order(graph: Graph) -> str:
     """A graph's own nodes, operands first, under the names they have in its text, with the lines they came from."""
-    names = iter(re.findall(r"^  (%\d+): ", str(graph), re.MULTILINE))  # each line of the outermost scope, in order
-    rows = []
-    for node in graph.order:
-        if node.op == "parameter":
-            name, source = f"%{node.args[0]}", ""
-        else:
-            name = "" if node.op == "constant" else next(names)
-            source = f"{node.source.file}:{node.source.line}" if node.source and _is_users(node.source) else ""
-        rows.append((name, node.op, describe(node.dtype, node.shape), source))
+    names = graph.names
+    rows = [(names.get(node, ""), node.op, describe(node.dtype, node.shape), _line_of(node)) for node in graph.order]
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ("  ".join(f"{cell:{width}}" for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows)
     return f"order, {len(rows)} nodes:\n" + "\n".join(f"  {line}" for line in lines)
 
 
-def _is_users(source: Source) -> bool:
+def _line_of(node: Expr) -> str:
+    """The line of the user's that a node came from; empty for a parameter and for what has none."""
+    source = node.source
+    if source is None or node.op == "parameter":
+        return ""
     # what was made after the function had returned, copies of results say, came from the command itself
-    return not source.file.startswith((*_LIBRARIES, "<")) and source.function != "<module>"
+    is_users = not source.file.startswith((*_LIBRARIES, "<")) and source.function != "<module>"
+    return f"{source.file}:{source.line}" if is_users else ""
 
 
 def _expect_writable(path: str) -> None:

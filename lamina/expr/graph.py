@@ -55,7 +55,12 @@ class Graph:
         return post_order((self.effects, self.outputs, self.updates))
 
     def __str__(self) -> str:
-        return graph_text(self.name, self.params, self.outputs, self.effects, self.updates)
+        return graph_text(self.name, self.params, self.outputs, self.effects, self.updates)[0]
+
+    @property
+    def names(self) -> dict[Expr, str]:
+        """The name of each node in the graph's text, those of inner scopes too; a constant has none."""
+        return graph_text(self.name, self.params, self.outputs, self.effects, self.updates)[1]
 
     def __repr__(self) -> str:
         return f"<Graph {self.name}: {len(self.params)} params, {len(self.order)} nodes>"

@@ -14,9 +14,15 @@ from lamina.expr.tree import nodes_of, post_order
 INDENT = "  "
 
 
-def graph_text(name: str, params: Any, outputs: Any, effects: tuple[Expr, ...] = (), updates: Any = ()) -> str:
-    """The text of a function of these parameters; `updates` are the params that it writes, with what they hold then."""
-    return "\n".join(_Printer().function(name, params, outputs, effects, updates))
+def graph_text(
+    name: str, params: Any, outputs: Any, effects: tuple[Expr, ...] = (), updates: Any = ()
+) -> tuple[str, dict[Expr, str]]:
+    """The text of a function of these parameters, and the names that nodes have in it, those of inner scopes too.
+
+    `updates` are the params that it writes, with what they hold then.
+    """
+    printer = _Printer()
+    return "\n".join(printer.function(name, params, outputs, effects, updates)), printer.names
 
 
 class _Printer:

@@ -38,6 +38,29 @@ def test_constants_stand_where_they_are_used_exactly() -> None:
     assert text((), sin(Expr("cast", (several, F), F, (3,)))).splitlines()[1].endswith("cast(2: int64[3], float64)")
 
 
+def test_names_are_those_of_the_text() -> None:
+    # `t` is a node of both scopes; its name comes from the inner one, where it is printed first
+    a, t = param(0), Expr("tensor", (np.float64(2.0),), F, ())
+    inner = param(0)
+    loop = build("while", a, inner, less(inner, t), add(inner, t))
+    whole = Graph((a,), build("multiply", loop, t), (), "f")
+    assert str(whole) == (
+        "f(%0: float64[]):\n"
+        "  %1: float64[] = while(%0):\n"
+        "    params (%2: float64[])\n"
+        "    condition:\n"
+        "      %3: float64[] = tensor()\n"
+        "      %4: bool[] = less(%2, %3)\n"
+        "      return %4\n"
+        "    body:\n"
+        "      %5: float64[] = add(%2, %3)\n"
+        "      return %5\n"
+        "  %6: float64[] = multiply(%1, %3)\n"
+        "  return %6"
+    )
+    assert [whole.names[node] for node in whole.order] == ["%0", "%1", "%3", "%6"]
+
+
 def test_every_scope_and_effect() -> None:
     x, limit = param(0), param(1)
     i, captured = param(0), param(1)
