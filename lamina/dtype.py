@@ -358,10 +358,10 @@ def result_type(*things: object) -> DType:
     weak = [WEAK[t] for t in things if isinstance(t, type) and t in WEAK]
     strong = [from_numpy(t) for t in things if not (isinstance(t, type) and t in WEAK)]
     if not strong:
-        return max(weak, key=_rank) if weak else promote()
+        return max(weak, key=kind_rank) if weak else promote()
     meet = promote(*strong)
-    lift = max(weak, key=_rank, default=meet)
-    if _rank(lift) <= _rank(meet):
+    lift = max(weak, key=kind_rank, default=meet)
+    if kind_rank(lift) <= kind_rank(meet):
         return meet
     # A complex number keeps a float's precision; an integer's or bool's has none to keep.
     return promote(meet, complex64) if meet.kind == "float" else lift
@@ -370,7 +370,12 @@ def result_type(*things: object) -> DType:
 _RANK = {"bool": 0, "signed": 1, "unsigned": 1, "float": 2, "complex": 3}
 
 
-def _rank(dtype: DType) -> int:
+def kind_rank(dtype: DType) -> int:
+    """Where a dtype's kind stands among those that promotion lifts to: bool, integer, float, complex.
+
+    >>> kind_rank(bool), kind_rank(uint64) == kind_rank(int8), kind_rank(bfloat16), kind_rank(complex64)
+    (0, True, 2, 3)
+    """
     return _RANK[dtype.kind]
 
 

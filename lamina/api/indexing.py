@@ -5,7 +5,7 @@ from typing import Any, Literal, SupportsIndex
 
 import lamina.array
 from lamina import dtype as dt
-from lamina.dtype import DType
+from lamina.dtype import DType, kind_rank
 from lamina.trace.build import (
     as_value,
     broadcast_shape,
@@ -132,9 +132,6 @@ def _with_extent(shape: Shape, axis: int, extent: int) -> Shape:
     return (*shape[:axis], extent, *shape[axis + 1 :])
 
 
-_RANK = {"bool": 0, "signed": 1, "unsigned": 1, "float": 2, "complex": 3}
-
-
 @function
 def scatter(x: Any, index: Any, values: Any, /, combine: Combine = "set") -> Any:
     """A copy of ``x`` with ``values`` at ``x[index]``: what ``x[index] = values`` leaves, with every key of `getitem`.
@@ -163,7 +160,7 @@ def scatter(x: Any, index: Any, values: Any, /, combine: Combine = "set") -> Any
 
 
 def _cast(updates: Value, dtype: DType, combine: str) -> Value:
-    lifted = _RANK[updates.dtype.kind] > _RANK[dtype.kind]
+    lifted = kind_rank(updates.dtype) > kind_rank(dtype)
     if lifted and (combine != "set" or updates.dtype.kind == "complex"):
         raise TypeError(
             f"the values are {updates.dtype} and x is {dtype}, which doesn't hold them: cast one of the two"

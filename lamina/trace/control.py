@@ -8,7 +8,7 @@ from collections.abc import Callable, Hashable, Sequence
 from typing import Any, NamedTuple
 
 from lamina import dtype as dt
-from lamina.dtype import DType
+from lamina.dtype import DType, kind_rank
 from lamina.errors import TraceError
 from lamina.expr import Expr, describe, with_effects
 from lamina.expr.containers import describe_structure, flatten, map_leaves, paths_of, unflatten
@@ -196,20 +196,14 @@ def _next_carry(carry: _Carry, value: Value, path: str) -> _Carry:
     """What a leaf of the carry must start as, given what the body makes of it; `TypeError` where nothing helps."""
     if carry.shape != value.shape:
         raise TypeError(_changed(path, "shape", f"{carry.shape}", f"{value.shape}"))
-    if value.kind is Kind.NUMBER and NUMBER_DTYPES[bool] != value.dtype and _rank(value.dtype) <= _rank(carry.dtype):
+    lift = kind_rank(value.dtype) - kind_rank(carry.dtype)
+    if value.kind is Kind.NUMBER and NUMBER_DTYPES[bool] != value.dtype and lift <= 0:
         return carry  # a number takes the carry's dtype
-    if carry.kind is Kind.NUMBER and _rank(carry.dtype) <= _rank(value.dtype):
+    if carry.kind is Kind.NUMBER and lift >= 0:
         return _Carry(value.dtype, carry.shape, value.kind)
     if carry.dtype != value.dtype:
         raise TypeError(_changed(path, "dtype", str(carry.dtype), str(value.dtype)))
     return carry
-
-
-_RANKS = {"bool": 0, "signed": 1, "unsigned": 1, "float": 2, "complex": 3}
-
-
-def _rank(dtype: DType) -> int:
-    return _RANKS[dtype.kind]
 
 
 def _changed(path: str, what: str, before: str, after: str) -> str:
