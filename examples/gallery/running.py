@@ -16,7 +16,6 @@ from examples.gallery import Entry
 class Report(NamedTuple):
     """What a run shows of a program; times in seconds."""
 
-    entry: Entry
     found: list[str]
     first: float
     steady: float
@@ -32,7 +31,7 @@ def report(entry: Entry) -> Report:
     first = _seconds(decorated, arguments)
     steady = statistics.median(_seconds(decorated, arguments) for _ in range(3))
     numpy = statistics.median(_seconds(undecorated, arguments) for _ in range(3))
-    return Report(entry, found, first, steady, numpy, len(nodes(entry, arguments)))
+    return Report(found, first, steady, numpy, len(nodes(entry, arguments)))
 
 
 def differences(entry: Entry, arguments: tuple[Any, ...]) -> list[str]:

@@ -20,6 +20,7 @@ from lamina.expr.ops.row import (
     expect_axis,
     expect_kind,
     reduction,
+    shape_along,
 )
 
 # A reduction whose combining step is associative for a dtype may be split and reordered without changing a bit.
@@ -65,10 +66,6 @@ def _along(name: str, meaning: Callable[..., Any], doc: str) -> Op:
 def _cumulative(name: str, ufunc: np.ufunc, kinds: Kinds, doc: str, facts: Mapping[Fact, Kinds]) -> Op:
     """A row of ``name(x, axis)``: result element j combines the elements up to j."""
 
-    def shape(x: Any, axis: int) -> Shape:
-        expect_axis(name, axis, x.shape)
-        return x.shape  # type: ignore[no-any-return]
-
     def dtype(x: Any, axis: int) -> DType:
         expect_kind(name, x, kinds)
         return x.dtype  # type: ignore[no-any-return]
@@ -79,7 +76,7 @@ def _cumulative(name: str, ufunc: np.ufunc, kinds: Kinds, doc: str, facts: Mappi
         arity=1,
         family=Family.CUMULATIVE,
         dtype=dtype,
-        shape=shape,
+        shape=shape_along(name),
         facts=facts,
         meaning=lambda x, axis: ufunc.accumulate(x, axis=axis, dtype=x.dtype),
         doc=doc,

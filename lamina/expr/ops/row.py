@@ -112,6 +112,16 @@ def same_shape(name: str) -> Callable[..., Shape]:
     return shape
 
 
+def shape_along(name: str) -> Callable[..., Shape]:
+    """The shape rule of ops ``name(x, axis, …)`` that go along one axis and keep it."""
+
+    def shape(x: Any, axis: int, *_: Any) -> Shape:
+        expect_axis(name, axis, x.shape)
+        return x.shape  # type: ignore[no-any-return]
+
+    return shape
+
+
 def same_dtype(name: str, kinds: Kinds, result: Callable[[DType], DType] = lambda dtype: dtype) -> Callable[..., DType]:
     """The dtype rule of elementwise ops: one dtype, of these kinds; the result's dtype follows from it."""
 
@@ -158,9 +168,8 @@ def reduction(
     meaning: Callable[..., Any],
     doc: str,
     *,
+    facts: Mapping[Fact, Kinds],
     empty: bool = True,
-    result: Callable[[DType], DType] = lambda dtype: dtype,
-    facts: Mapping[Fact, Kinds] | None = None,
 ) -> Op:
     """A row of a reduction over ``axes``, a strictly increasing tuple; `empty` where no element has a result too."""
 
@@ -178,7 +187,7 @@ def reduction(
 
     def dtype(x: Any, axes: tuple[int, ...]) -> DType:
         expect_kind(name, x, kinds)
-        return result(x.dtype)
+        return x.dtype  # type: ignore[no-any-return]
 
     def reduce(x: np.ndarray, axes: tuple[int, ...]) -> Any:
         if not empty and x.size == 0:  # NumPy has no value, but there is no result element to have one for
@@ -192,7 +201,7 @@ def reduction(
         family=Family.REDUCTION,
         dtype=dtype,
         shape=shape,
-        facts=facts or {},
+        facts=facts,
         meaning=reduce,
         doc=doc,
     )

@@ -6,15 +6,7 @@ import numpy as np
 
 from lamina import dtype as dt
 from lamina.dtype import DType
-from lamina.expr.ops.row import ALL, Family, Op, Shape, expect_axis, expect_kind
-
-
-def _axis_shape(name: str) -> Any:
-    def shape(x: Any, axis: int, *_: Any) -> Shape:
-        expect_axis(name, axis, x.shape)
-        return x.shape  # type: ignore[no-any-return]
-
-    return shape
+from lamina.expr.ops.row import ALL, Family, Op, Shape, expect_kind, shape_along
 
 
 def _argsort(x: np.ndarray, axis: int, descending: bool) -> np.ndarray:
@@ -48,7 +40,7 @@ ROWS = [
         arity=1,
         family=Family.SORTING,
         dtype=lambda x, axis: x.dtype,
-        shape=_axis_shape("sort"),
+        shape=shape_along("sort"),
         facts={},
         meaning=lambda x, axis: np.sort(x, axis=axis, kind="stable"),
         doc="Each line along an axis in ascending order, NaN last.",
@@ -59,7 +51,7 @@ ROWS = [
         arity=1,
         family=Family.SORTING,
         dtype=lambda x, axis, descending: dt.int64,
-        shape=_axis_shape("argsort"),
+        shape=shape_along("argsort"),
         facts={},
         meaning=_argsort,
         doc="Where the elements of the sorted line are; equal elements keep their order.",
