@@ -186,6 +186,9 @@ class Expr:
         """Whether the node has a tuple of results, read through ``elem``."""
         return isinstance(self.dtype, tuple)
 
+    def __copy__(self) -> "Expr":
+        return self
+
     def __repr__(self) -> str:
         return f"<Expr {self.op}: {describe(self.dtype, self.shape)}>"
 

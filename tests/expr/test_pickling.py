@@ -109,8 +109,18 @@ def test_copies_are_graphs_of_their_own(clone) -> None:
     other = clone(whole)
     assert other == whole and other is not whole
     assert len(other.order) == 41
+
+
+@pytest.mark.parametrize("clone", [copy.deepcopy, round_trip])
+def test_a_deep_copy_of_a_node_is_a_node_of_its_own(clone) -> None:
+    _, y = doubling(40)
     node = clone(y)
-    assert equal(node, y) and len(post_order(node)) == 41
+    assert node is not y and equal(node, y) and len(post_order(node)) == 41
+
+
+def test_a_copy_of_a_node_is_the_node() -> None:
+    _, y = doubling(40)
+    assert copy.copy(y) is y
 
 
 def test_deep_graphs_take_no_recursion() -> None:
