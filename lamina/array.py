@@ -21,6 +21,7 @@ import numpy as np
 from lamina import dlpack
 from lamina import dtype as dtypes
 from lamina.dtype import DType
+from lamina.gathering import gathered, refuse_kinds
 from lamina.layout import MAX_RANK, Layout
 from lamina.operators import FUNCTIONS, Operators, untraced_write
 
@@ -98,7 +99,7 @@ class Array(Operators):
         """Where in the buffer each element is. Strides count elements, not bytes."""
         if self._layout is None:
             assert self._values is not None
-            self._layout = _layout_of(self._values)
+            self._layout = layout_of(self._values)
         return self._layout
 
     @property
@@ -190,28 +191,17 @@ class Array(Operators):
         """
         if self._dtype.is_packed:
             raise BufferError(f"DLPack has no packed {self._dtype} that others read: export x.astype(lamina.int8)")
-        values = to_numpy(self)
-        if self._dtype is dtypes.bfloat16:
-            values = values.view(np.uint16)  # which NumPy exports
-        capsule = values.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
-        if self._dtype is dtypes.bfloat16:
-            dlpack.tensor_in(capsule).code = dlpack.BFLOAT
-        return capsule
+        asked = {"stream": stream, "max_version": max_version, "dl_device": dl_device, "copy": copy}
+        return dlpack.exported(to_numpy(self), asked)
 
     def __dlpack_device__(self) -> tuple[int, int]:
         return (1, 0)
 
     def __reduce_ex__(self, protocol: SupportsIndex) -> tuple[Any, ...]:
-        layout, bits = self.layout, self._dtype.bits
-        low, high = layout.span
-        data, read_only = _bytes(self), not _bytes(self).flags.writeable
-        if high - low > layout.numel:
-            # The elements lie scattered over a buffer that isn't to be written along.
-            fresh = copied(self)
-            layout, data, low, high = fresh.layout, _bytes(fresh), *fresh.layout.span
-        start = low * bits // 8
-        data = data[start : self._dtype.nbytes(high)]
-        layout = Layout(layout.shape, layout.strides, layout.offset - start * 8 // bits if layout.numel else 0)
+        low, high = self.layout.span
+        # Elements that lie scattered over a buffer, which isn't to be written along, are copied.
+        data, layout = _spanned(copied(self) if high - low > self.layout.numel else self)
+        read_only = not _bytes(self).flags.writeable
         if operator.index(protocol) < 5:
             return Array, (data.tobytes() if read_only else bytearray(data), self._dtype, layout)
         data.flags.writeable = not read_only
@@ -381,9 +371,9 @@ def asarray(obj: Any, /, dtype: object = None, *, copy: bool | None = None) -> A
     elif isinstance(obj, np.ndarray):
         values = obj
     else:
-        values = _gathered(obj, wanted, copy)
+        values = gathered(obj, wanted, copy)
         copy = None if copy else copy  # it was made
-    _refuse_kinds(values)
+    refuse_kinds(values)
     if wanted is not None and dtypes.from_numpy(values.dtype) is not wanted:
         if copy is False:
             raise ValueError(f"Unable to avoid copy: the elements are {values.dtype} and are to become {wanted}")
@@ -401,36 +391,7 @@ def from_dlpack(x: Any, /, *, device: Literal["cpu"] | None = None, copy: bool |
     >>> np.shares_memory(from_dlpack(a), a)
     True
     """
-    if device not in (None, "cpu"):
-        raise ValueError(f'from_dlpack: lamina arrays live on "cpu", but got the device {device!r}')
-    if not hasattr(x, "__dlpack__") or not hasattr(x, "__dlpack_device__"):
-        raise TypeError(f"from_dlpack: an object with __dlpack__ and __dlpack_device__ was expected, but got {x!r:.80}")
-    asked: dict[str, Any] = {} if copy is None else {"copy": copy}
-    if device is not None:
-        asked["dl_device"] = (1, 0)
-    elif x.__dlpack_device__()[0] not in dlpack.CPU_DEVICES:
-        raise BufferError(
-            f"from_dlpack: the memory is on the DLPack device {x.__dlpack_device__()}, not on the CPU; "
-            'write from_dlpack(x, device="cpu") to have it copied'
-        )
-    try:
-        capsule = x.__dlpack__(max_version=(1, 0), **asked)
-    except TypeError:  # a producer from before version 1
-        capsule, late_copy = x.__dlpack__(), bool(copy)
-    else:
-        late_copy = False
-    tensor = dlpack.tensor_in(capsule)
-    kind = dlpack.KINDS.get(tensor.code, f"code {tensor.code} of")
-    name = "bool" if (kind, tensor.bits) == ("bool", 8) else f"{kind}{tensor.bits}"
-    if name not in dtypes.DTYPES or dtypes.DTYPES[name].is_packed or tensor.lanes != 1:
-        raise BufferError(
-            f"from_dlpack: no lamina dtype is DLPack's {kind} {tensor.bits} bits wide in {tensor.lanes} lanes; "
-            "have the producer convert it to whole bytes"
-        )
-    if name == "bfloat16":
-        tensor.code = dlpack.UNSIGNED  # which NumPy imports
-    values = np.from_dlpack(dlpack.Producer(capsule)).view(dtypes.DTYPES[name].numpy)
-    return from_numpy(values.copy(order="K") if late_copy else values)
+    return from_numpy(dlpack.imported(x, device, copy))
 
 
 def copied(array: Array) -> Array:
@@ -467,7 +428,7 @@ def _adopted(values: "NDArray[Any]", copy: bool | None) -> Array:
     elif values.size and any(s % dtype.itemsize for n, s in zip(values.shape, values.strides, strict=True) if n > 1):
         reason = f"the byte strides {values.strides} are no multiples of the {dtype.itemsize} bytes of an element"
     if reason is None:
-        layout = _layout_of(values)
+        layout = layout_of(values)
         if values.flags.writeable and not layout.is_distinct:
             values = values.view()
             values.flags.writeable = False
@@ -479,13 +440,33 @@ def _adopted(values: "NDArray[Any]", copy: bool | None) -> Array:
     return from_numpy(values.astype(dtype.numpy))
 
 
-def _layout_of(values: "NDArray[Any]") -> Layout:
-    """The layout of a NumPy array, counted from the lowest address that it reaches."""
+def layout_of(values: "NDArray[Any]") -> Layout:
+    """The layout of a NumPy array, counted from the lowest address that it reaches.
+
+    For lamina's own rooms: the strides are multiples of the element's width.
+
+    >>> layout_of(np.arange(12.0).reshape(3, 4)[::-1, 1:])
+    Layout((3, 3), (-4, 1), offset=8)
+    """
     if values.flags.c_contiguous:
         return Layout.contiguous(values.shape)
     strides = [s // values.itemsize if n > 1 else 0 for n, s in zip(values.shape, values.strides, strict=True)]
     below = sum((n - 1) * s for n, s in zip(values.shape, strides, strict=True) if s < 0)
     return Layout(values.shape, strides, -below)
+
+
+def stretched(values: "NDArray[Any]", count: int) -> "NDArray[Any]":
+    """The elements of a NumPy array's memory, as many as asked for, from the lowest address that it reaches.
+
+    For lamina's own rooms: the array has an element, and so many lie in its memory.
+
+    >>> stretched(np.arange(12.0).reshape(3, 4)[::-1, 1:], 5)
+    array([1., 2., 3., 4., 5.])
+    """
+    lowest = tuple(slice(n - 1, n) if s < 0 else slice(1) for n, s in zip(values.shape, values.strides, strict=True))
+    # stretched from the element there, which keeps the memory's owner alive
+    first = values[lowest].reshape(1) if lowest else values.reshape(1)
+    return np.lib.stride_tricks.as_strided(first, (count,), (values.itemsize,))
 
 
 def _bytes(array: Array) -> "NDArray[np.uint8]":
@@ -497,23 +478,25 @@ def _bytes(array: Array) -> "NDArray[np.uint8]":
             data = np.empty(0, np.uint8)
             data.flags.writeable = values.flags.writeable
         else:
-            # The element at the lowest address, stretched over the span: it keeps the memory's owner alive.
-            axes = zip(values.shape, values.strides, strict=True)
-            lowest = tuple([slice(n - 1, n) if s < 0 else slice(1) for n, s in axes])
-            first = (values[lowest] if lowest else values).reshape(1).view(np.uint8)
-            data = np.lib.stride_tricks.as_strided(first, (high * values.itemsize,), (1,))
+            data = stretched(values, high).view(np.uint8)
         array._bytes = data
     return array._bytes
 
 
+def _spanned(array: Array) -> "tuple[NDArray[np.uint8], Layout]":
+    """The bytes of the layout's span, and the layout counted from the first of them."""
+    layout, dtype = array.layout, array._dtype
+    low, high = layout.span
+    start = low * dtype.bits // 8
+    offset = layout.offset - start * 8 // dtype.bits if layout.numel else 0
+    return _bytes(array)[start : dtype.nbytes(high)], Layout(layout.shape, layout.strides, offset)
+
+
 def _unpacked(array: Array) -> "tuple[NDArray[np.uint8], NDArray[Any], NDArray[Any]]":
     """Of a packed dtype: the bytes of the span, the elements that fill them, and those of the array among them."""
-    layout, dtype = array.layout, array._dtype
-    start = layout.span[0] * dtype.bits // 8
-    data = _bytes(array)[start : dtype.nbytes(layout.span[1])]
+    (data, layout), dtype = _spanned(array), array._dtype
     cells = dtypes.unpack(data, dtype)
-    offset = layout.offset - start * 8 // dtype.bits if layout.numel else 0
-    return data, cells, np.ndarray(layout.shape, dtype.numpy, cells, offset, layout.strides)
+    return data, cells, np.ndarray(layout.shape, dtype.numpy, cells, layout.offset, layout.strides)
 
 
 def _expect_writable(array: Array) -> None:
@@ -588,47 +571,3 @@ def _plain(array: Array) -> "NDArray[Any]":
 def _plain_dtype(dtype: DType) -> "np.dtype[Any]":
     wider = dtypes.of_kind(dtype.kind)
     return next(d.numpy for d in wider if d.numpy.isbuiltin == 1 and dtypes.can_cast(dtype, d))
-
-
-def _refuse_kinds(values: "NDArray[Any]") -> None:
-    if type(values) is np.ndarray:
-        return
-    for kind, instead in ((np.matrix, "np.asarray(x)"), (np.ma.MaskedArray, "x.filled(value)")):
-        if isinstance(values, kind):
-            raise TypeError(f"asarray: lamina takes no {kind.__name__}; write {instead} for an array of its numbers")
-
-
-def _within(obj: Any, given: "NDArray[Any]", converted: "NDArray[Any]", dtype: DType) -> "NDArray[Any]":
-    """What NumPy made of numbers; floats out of an integer dtype's range, which it leaves to chance, saturated."""
-    source = dtypes.BY_NUMPY.get(given.dtype)
-    if source is None or source.kind != "float" or dtype.kind not in ("signed", "unsigned"):
-        return converted
-    inside = (given > float(dtype.min) - 1) & (given < float(dtype.max) + 1)
-    if inside.all():
-        return converted
-    # a Python integer that only its float takes out of the range: NumPy has refused any other
-    exact = np.frompyfunc(lambda x: isinstance(x, int | np.integer), 1, 1)(np.asarray(obj, dtype=object)).astype(bool)
-    return np.where(inside | exact, converted, dtypes.cast(given, dtype))
-
-
-def _gathered(obj: Any, wanted: DType | None, copy: bool | None) -> "NDArray[Any]":
-    """What is no array yet as a NumPy array."""
-    own = any(hasattr(obj, name) for name in ("__array__", "__array_interface__", "__array_struct__", "__buffer__"))
-    if not own and hasattr(obj, "__dlpack__"):
-        return to_numpy(from_dlpack(obj, copy=copy))
-    numbers = isinstance(obj, list | tuple | range | int | float | complex) and not isinstance(obj, np.generic)
-    with np.errstate(all="ignore"):
-        values = np.asarray(obj, copy=copy)
-        if numbers and wanted is not None and not wanted.is_packed:
-            return _within(obj, values, np.asarray(obj, dtype=wanted.numpy, copy=copy), wanted)
-    if values.dtype.kind == "O":
-        if isinstance(obj, int):
-            raise OverflowError("Python integer out of bounds for int64 and uint64")
-        raise TypeError(
-            "asarray: an array, a number or nested lists of numbers were expected, but what came is "
-            f"{type(obj).__name__}, with no common dtype but object"
-        )
-    if wanted is not None and wanted.is_packed and numbers:
-        for number in (values.min(initial=0), values.max(initial=0)) if values.dtype.kind in "iuf" else ():
-            dtypes.check_fits(int(number), wanted)
-    return values

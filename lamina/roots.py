@@ -5,12 +5,13 @@ root of its own shape; anything else (gaps, negative strides, several arguments 
 exact layouts say what each argument sees of it. Nothing is copied but what no layout can name.
 """
 
+import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from lamina.array import from_numpy
+from lamina.array import layout_of, stretched
 from lamina.layout import Layout
 
 Shape = tuple[int, ...]
@@ -85,7 +86,7 @@ def roots_of(arrays: Sequence[np.ndarray]) -> list[Root]:
             )
         members = []
         for place, shift in zip(places, shifts, strict=True):
-            layout = _layout(arrays[place])
+            layout = layout_of(arrays[place])
             offset = layout.offset + shift // arrays[place].itemsize
             members.append(Member(place, Layout(layout.shape, layout.strides, offset)))
         extent = max(member.layout.span[1] for member in members if member.layout is not None)
@@ -104,15 +105,10 @@ def _has_layout(array: np.ndarray) -> bool:
     )
 
 
-def _layout(array: np.ndarray) -> Layout:
-    # NumPy's elements of a packed dtype are bytes, and here it is about NumPy's memory
-    return from_numpy(array.view(np.int8) if array.itemsize == 1 else array).layout
-
-
 def _alone(array: np.ndarray, place: int) -> Root:
     if array.flags.c_contiguous or not array.size or not _has_layout(array):
         return Root(array.shape, [Member(place, None)])
-    layout = _layout(array)
+    layout = layout_of(array)
     by_stride = sorted(range(array.ndim), key=lambda axis: (-abs(layout.strides[axis]), axis))
     shape = tuple(array.shape[axis] for axis in by_stride)
     dense = Layout.contiguous(shape)
@@ -127,10 +123,8 @@ def memory_of(root: Root, arrays: Sequence[np.ndarray]) -> np.ndarray:
     array = arrays[first.place]
     if first.layout is None:
         return array
-    # the first member is the one with the root's lowest address, at the far end of each negative stride
-    start = tuple(slice(n - 1, n) if s < 0 else slice(1) for n, s in zip(array.shape, array.strides, strict=True))
-    flat = np.lib.stride_tricks.as_strided(array[start].reshape(1), (int(np.prod(root.shape)),), (array.itemsize,))
-    return flat.reshape(root.shape)
+    # the first member is the one with the root's lowest address
+    return stretched(array, math.prod(root.shape)).reshape(root.shape)
 
 
 def placed(memory: np.ndarray, layout: Layout | None, shift: int = 0) -> np.ndarray:

@@ -24,6 +24,7 @@ ROOMS = (
     "layout",
     "operators",
     "dlpack",
+    "gathering",
     "array",
     "roots",
     "expr",
