@@ -8,7 +8,7 @@
 np.float64(5.0)
 """
 
-from lamina import dtype, errors, expr, layout, linalg, numpy_protocol, tree
+from lamina import blocks, dtype, errors, expr, layout, linalg, numpy_protocol, tree
 from lamina.api.creation import (
     arange,
     asarray,
@@ -332,6 +332,7 @@ __all__ = [
     "bitwise_right_shift",
     "bitwise_xor",
     "block",
+    "blocks",
     "bool",
     "broadcast_arrays",
     "broadcast_shapes",

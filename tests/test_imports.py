@@ -33,6 +33,7 @@ ROOMS = (
     "trace",
     "api",
     "linalg",
+    "blocks",
     "numpy_protocol",
     "compilers",
     "defn",
