@@ -38,6 +38,7 @@ ROOMS = (
     "compilers",
     "defn",
     "lamina",
+    "testing",
     "cli",
     "__main__",
 )

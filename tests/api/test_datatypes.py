@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import lamina
-from tests.support.elements import BFLOAT16, DTYPES, INT4, UINT4, difference, dtype_of, edges, kind_of, layouts, wild
+from lamina.testing.elements import BFLOAT16, DTYPES, INT4, UINT4, difference, dtype_of, edges, kind_of, layouts, wild
 
 NUMPYS = [dtype for dtype in DTYPES if dtype not in (BFLOAT16, INT4, UINT4)]
 RULES = ["no", "equiv", "safe", "same_kind", "unsafe"]

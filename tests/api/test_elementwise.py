@@ -12,7 +12,7 @@ import pytest
 
 import lamina
 from lamina.api import elementwise
-from tests.support.elements import BFLOAT16, INT4, UINT4, difference, edges, kind_of, layouts, narrow, wide, wild
+from lamina.testing.elements import BFLOAT16, INT4, UINT4, difference, edges, kind_of, layouts, narrow, wide, wild
 
 NUMPY_DTYPES = [
     np.dtype(name)

@@ -12,8 +12,8 @@ import pytest
 from lamina.evaluator import compile_graph
 from lamina.expr import OPS, Expr, Graph, build
 from lamina.expr.ops.row import Fact, Family
+from lamina.testing.elements import DTYPES, KINDS, difference, dtype_of, edges, kind_of, wild
 from tests.support.case import all_dtypes
-from tests.support.elements import DTYPES, KINDS, difference, dtype_of, edges, kind_of, wild
 from tests.support.op_cases import CASES
 
 KIND_LETTERS = {"bool": "b", "signed": "i", "unsigned": "u", "float": "f", "complex": "c"}

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from tests.support.elements import DTYPES, kind_of
+from lamina.testing.elements import DTYPES, kind_of
 
 FLOATS, ORDERED, NUMBERS, ALL = "fc", "biuf", "iufc", "biufc"
 

@@ -8,8 +8,7 @@ from typing import Any
 import numpy as np
 
 from lamina import dtype as dt
-from tests.support.case import ALL, FLOATS, NUMBERS, ORDERED, Case, Cases, Generator
-from tests.support.elements import (
+from lamina.testing.elements import (
     DTYPES,
     INT4,
     UINT4,
@@ -22,6 +21,7 @@ from tests.support.elements import (
     wide,
     wild,
 )
+from tests.support.case import ALL, FLOATS, NUMBERS, ORDERED, Case, Cases, Generator
 
 
 def elementwise(

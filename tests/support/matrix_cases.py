@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from lamina import dtype as dt
+from lamina.testing.elements import layouts, tame
 from tests.support.case import Case, Cases, Generator
-from tests.support.elements import layouts, tame
 
 LAPACK = tuple(np.dtype(name) for name in ("float32", "float64", "complex64", "complex128"))
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from lamina import dtype as dt
+from lamina.testing.elements import arrays, kind_of, layouts, narrow, tame, wide, wild
 from tests.support.case import ALL, FLOATS, NUMBERS, ORDERED, Case, Cases, Expected, Generator
-from tests.support.elements import arrays, kind_of, layouts, narrow, tame, wide, wild
 from tests.support.elementwise_cases import ELEMENTWISE
 from tests.support.matrix_cases import FACTORIZATIONS
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from lamina.expr.ops.row import ALL, Family, Op, Shape, same_dtype
+from lamina.expr.ops.row import ALL, ORDER, Family, Op, Shape, same_dtype
 
 
 def _matmul_shape(x: Any, y: Any) -> Shape:
@@ -26,5 +26,6 @@ ROWS = [
         facts={},
         meaning=np.matmul,
         doc="The matrix products of two stacks of matrices with the same leading extents.",
+        tolerance=ORDER,
     ),
 ]

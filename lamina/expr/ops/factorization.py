@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 
 from lamina import dtype as dt
-from lamina.expr.ops.row import Family, Op, Shape
+from lamina.expr.ops.row import Family, Op, Shape, Tolerance
 
 # The dtypes that LAPACK has.
 DTYPES = (dt.float32, dt.float64, dt.complex64, dt.complex128)
+
+_BACKWARD = Tolerance(1000)  # of well-conditioned matrices
 
 _SAME, _REAL = False, True
 Result = tuple[Shape, bool]  # the axes that take the place of the matrix's two, and whether the elements are real
@@ -60,6 +62,7 @@ def _of_matrix(
         facts={},
         meaning=meaning,
         doc=doc,
+        tolerance=_BACKWARD,
     )
 
 
@@ -156,5 +159,6 @@ ROWS = [
         facts={},
         meaning=np.linalg.solve,
         doc="The z with x @ z = y, for stacks of matrices with the same leading extents.",
+        tolerance=_BACKWARD,
     ),
 ]

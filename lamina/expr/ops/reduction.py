@@ -12,11 +12,14 @@ from lamina.expr.ops.row import (
     BOOL,
     DISCRETE,
     NUMERIC,
+    ORDER,
+    ZEROS,
     Fact,
     Family,
     Kinds,
     Op,
     Shape,
+    Tolerance,
     expect_axis,
     expect_kind,
     reduction,
@@ -63,7 +66,9 @@ def _along(name: str, meaning: Callable[..., Any], doc: str) -> Op:
     )
 
 
-def _cumulative(name: str, ufunc: np.ufunc, kinds: Kinds, doc: str, facts: Mapping[Fact, Kinds]) -> Op:
+def _cumulative(
+    name: str, ufunc: np.ufunc, kinds: Kinds, doc: str, facts: Mapping[Fact, Kinds], tolerance: Tolerance
+) -> Op:
     """A row of ``name(x, axis)``: result element j combines the elements up to j."""
 
     def dtype(x: Any, axis: int) -> DType:
@@ -80,14 +85,21 @@ def _cumulative(name: str, ufunc: np.ufunc, kinds: Kinds, doc: str, facts: Mappi
         facts=facts,
         meaning=lambda x, axis: ufunc.accumulate(x, axis=axis, dtype=x.dtype),
         doc=doc,
+        tolerance=tolerance,
     )
 
 
 ROWS = [
-    reduction("sum", NUMERIC, _keep(np.add), "The sum; 0 of none. Integers wrap.", facts=_EXACT_SUM),
-    reduction("prod", NUMERIC, _keep(np.multiply), "The product; 1 of none. Integers wrap.", facts=_EXACT_SUM),
-    reduction("max", ALL, _keep(np.maximum), "The greatest; NaN if any is NaN.", empty=False, facts=_EXACT),
-    reduction("min", ALL, _keep(np.minimum), "The least; NaN if any is NaN.", empty=False, facts=_EXACT),
+    reduction("sum", NUMERIC, _keep(np.add), "The sum; 0 of none. Integers wrap.", facts=_EXACT_SUM, tolerance=ORDER),
+    reduction(
+        "prod", NUMERIC, _keep(np.multiply), "The product; 1 of none. Integers wrap.", facts=_EXACT_SUM, tolerance=ORDER
+    ),
+    reduction(
+        "max", ALL, _keep(np.maximum), "The greatest; NaN if any is NaN.", empty=False, facts=_EXACT, tolerance=ZEROS
+    ),
+    reduction(
+        "min", ALL, _keep(np.minimum), "The least; NaN if any is NaN.", empty=False, facts=_EXACT, tolerance=ZEROS
+    ),
     reduction("any", BOOL, np.any, "Whether one is true; false of none.", facts=_EXACT),
     reduction("all", BOOL, np.all, "Whether all are true; true of none.", facts=_EXACT),
     reduction(
@@ -99,8 +111,8 @@ ROWS = [
     reduction("bitwise_xor_reduce", DISCRETE, _keep(np.bitwise_xor), "Bits set in an odd number.", facts=_EXACT),
     _along("argmax", np.argmax, "Where the first greatest element is, the first NaN before all."),
     _along("argmin", np.argmin, "Where the first least element is, the first NaN before all."),
-    _cumulative("cumulative_sum", np.add, NUMERIC, "The sums of the elements up to each.", _EXACT_SUM),
-    _cumulative("cumulative_prod", np.multiply, NUMERIC, "The products of the elements up to each.", _EXACT_SUM),
-    _cumulative("cumulative_max", np.maximum, ALL, "The greatest of the elements up to each.", _EXACT),
-    _cumulative("cumulative_min", np.minimum, ALL, "The least of the elements up to each.", _EXACT),
+    _cumulative("cumulative_sum", np.add, NUMERIC, "The sums of the elements up to each.", _EXACT_SUM, ORDER),
+    _cumulative("cumulative_prod", np.multiply, NUMERIC, "The products of the elements up to each.", _EXACT_SUM, ORDER),
+    _cumulative("cumulative_max", np.maximum, ALL, "The greatest of the elements up to each.", _EXACT, ZEROS),
+    _cumulative("cumulative_min", np.minimum, ALL, "The least of the elements up to each.", _EXACT, ZEROS),
 ]

@@ -23,7 +23,8 @@ Kinds = frozenset[str]
 BOOL: Kinds = frozenset({"bool"})
 INTEGER: Kinds = frozenset({"signed", "unsigned"})
 REAL_FLOAT: Kinds = frozenset({"float"})
-FLOATING: Kinds = frozenset({"float", "complex"})
+COMPLEX: Kinds = frozenset({"complex"})
+FLOATING: Kinds = REAL_FLOAT | COMPLEX
 DISCRETE: Kinds = BOOL | INTEGER
 REAL: Kinds = INTEGER | REAL_FLOAT
 NUMERIC: Kinds = INTEGER | FLOATING
@@ -53,6 +54,30 @@ class Family(Enum):
     FACTORIZATION = "what LAPACK computes for each matrix of a stack"
 
 
+@dataclass(frozen=True, slots=True)
+class Tolerance:
+    """How far a compiler's result may be from an op's meaning, bit for bit where nothing is said.
+
+    Attributes
+    ----------
+    ulps : how many times the dtype's eps, relative to the result; of ops that sum up, relative to what the op gives of
+        the operands' magnitudes, and of factorisations relative to the greatest element.
+    kinds : the kinds of result for which these hold; those of any other are exact.
+    signed_zeros : whether a zero's sign is told. Of two zeros NumPy doesn't tell which is the greater.
+    """
+
+    ulps: int = 0
+    kinds: Kinds = FLOATING
+    signed_zeros: bool = True
+
+
+EXACT = Tolerance()
+FUNCTION = Tolerance(4)  # of a function that is no arithmetic: NumPy's own are within 4 as well
+PARTS = Tolerance(4, COMPLEX)  # of complex arithmetic, which may round each part's steps in its own way
+ORDER = Tolerance(8)  # of sums and products, in any order
+ZEROS = Tolerance(signed_zeros=False)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Op:
     """One row of the op table.
@@ -67,6 +92,7 @@ class Op:
     facts : each fact with the dtype kinds it holds for.
     meaning : what the op is, in NumPy: the args, with arrays for nodes, to the result array.
     doc : one line.
+    tolerance : how far a compiler's results may be from the meaning.
     """
 
     name: str
@@ -78,6 +104,7 @@ class Op:
     facts: Mapping[Fact, Kinds]
     meaning: Callable[..., Any]
     doc: str
+    tolerance: Tolerance = EXACT
 
 
 def expect_kind(name: str, operand: Any, kinds: Kinds, param: str = "x") -> None:
@@ -147,6 +174,7 @@ def elementwise(
     *,
     result: Callable[[DType], DType] = lambda dtype: dtype,
     facts: Mapping[Fact, Kinds] | None = None,
+    tolerance: Tolerance = EXACT,
 ) -> Op:
     """A row of an elementwise op of one dtype."""
     return Op(
@@ -159,6 +187,7 @@ def elementwise(
         facts=facts or {},
         meaning=meaning,
         doc=doc,
+        tolerance=tolerance,
     )
 
 
@@ -170,6 +199,7 @@ def reduction(
     *,
     facts: Mapping[Fact, Kinds],
     empty: bool = True,
+    tolerance: Tolerance = EXACT,
 ) -> Op:
     """A row of a reduction over ``axes``, a strictly increasing tuple; `empty` where no element has a result too."""
 
@@ -204,4 +234,5 @@ def reduction(
         facts=facts,
         meaning=reduce,
         doc=doc,
+        tolerance=tolerance,
     )

@@ -1,4 +1,4 @@
-"""What tests of ops and functions share: telling elements of every dtype, arrays in every layout, exact comparison."""
+"""Elements that faults are found with, of every dtype, arrays in every layout, and comparison to the last bit."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -33,16 +33,16 @@ def edges(dtype: np.dtype) -> np.ndarray:
     if kind == "b":
         return np.array([False, True])
     if kind in "iu":
-        info = ml_dtypes.iinfo(dtype)
-        low, high = int(info.min), int(info.max)
+        info = dt.iinfo(dtype)
+        low, high = info.min, info.max
         numbers = {low, low + 1, low // 2, -1, 0, 1, 2, 3, 5, 7, high // 2, high - 1, high}
         return np.array(
             [n for n in sorted(numbers) if low <= n <= high], np.int64 if kind == "i" else np.uint64
         ).astype(dtype)
     if kind == "f":
-        info = ml_dtypes.finfo(dtype)
-        size = [0.0, 1.0, 0.5, 1.5, 2.0, 2.5, 3.7, 10.0, 40.0, float(info.eps), float(info.smallest_subnormal)]
-        size += [float(info.smallest_normal), float(info.max), np.inf]
+        limits = dt.finfo(dtype)
+        size = [0.0, 1.0, 0.5, 1.5, 2.0, 2.5, 3.7, 10.0, 40.0, limits.eps, limits.smallest_subnormal]
+        size += [limits.smallest_normal, limits.max, np.inf]
         return np.array([*size, *(-x for x in size), np.nan], np.float64).astype(dtype)
     part = np.empty(0, dtype).real.dtype
     parts = np.array([0.0, -0.0, 1.0, -2.5, 0.5, 30.0, np.finfo(part).tiny, np.inf, -np.inf, np.nan], part)
@@ -105,42 +105,51 @@ def narrow(array: np.ndarray, dtype: np.dtype) -> np.ndarray:
     return array.astype(dtype)
 
 
-def difference(actual: Any, expected: Any, *, ulps: int = 0, signed_zeros: bool = True) -> str:
+def difference(
+    actual: Any, expected: Any, *, ulps: int = 0, signed_zeros: bool = True, scale: np.ndarray | None = None
+) -> str:
     """How two arrays differ, else "". They are the same if dtype, shape and every element are, NaN being NaN.
 
-    `ulps` is how far floats may be apart, in units of the dtype's eps relative to the expected one.
+    `ulps` is how far floats may be apart, in units of the dtype's eps relative to `scale`, which is the size of the
+    expected ones if it isn't given.
+
+    >>> difference(np.ones(2), np.array([1.0, 1.0 + 2e-16])), difference(np.ones(2), [1.0, 1.0 + 2e-16], ulps=1)
+    ('at (1,): np.float64(1.0) came, np.float64(1.0000000000000002) was expected', '')
     """
     actual, expected = np.asarray(actual), np.asarray(expected)
     if (actual.dtype, actual.shape) != (expected.dtype, expected.shape):
         return f"{actual.dtype}{actual.shape} came, {expected.dtype}{expected.shape} was expected"
-    if kind_of(expected.dtype) == "c":
-        return _complex_difference(actual, expected, ulps, signed_zeros)
-    same = wide(actual) == wide(expected)
-    if kind_of(expected.dtype) == "f":
+    kind = kind_of(expected.dtype)
+    if kind not in "fc":
+        same = actual == expected
+    else:
         came, wanted = wide(actual), wide(expected)
-        if signed_zeros:
-            same &= np.signbit(came) == np.signbit(wanted)
-        same |= np.isnan(came) & np.isnan(wanted)
+        pairs = ((came, wanted),) if kind == "f" else ((came.real, wanted.real), (came.imag, wanted.imag))
+        same = np.logical_and.reduce([_equal(a, b, signed_zeros) for a, b in pairs])
         if ulps:
-            with np.errstate(all="ignore"):
-                apart = np.abs(came.astype(np.float64) - wanted)
-                limit = ulps * float(ml_dtypes.finfo(expected.dtype).eps) * np.abs(wanted.astype(np.float64))
-            same |= apart <= limit + float(ml_dtypes.finfo(expected.dtype).smallest_subnormal)
+            same |= _near(came, wanted, ulps, dtype_of(expected), scale)
     if np.all(same):
         return ""
     where = tuple(int(i) for i in np.argwhere(~same)[0])
     return f"at {where}: {actual[where]!r} came, {expected[where]!r} was expected"
 
 
-def _complex_difference(actual: np.ndarray, expected: np.ndarray, ulps: int, signed_zeros: bool) -> str:
-    if ulps:  # relative to the magnitude, so the parts' own are of no account where both are finite
-        with np.errstate(all="ignore"):
-            near = np.abs(actual - expected) <= ulps * np.finfo(expected.dtype).eps * np.abs(expected)
-        actual, expected = np.where(near, 0, actual), np.where(near, 0, expected)
-    parts = ((actual.real, expected.real), (actual.imag, expected.imag))
-    return next(filter(None, (difference(a, e, signed_zeros=signed_zeros) for a, e in parts)), "")
+def _equal(came: np.ndarray, wanted: np.ndarray, signed_zeros: bool) -> Any:
+    same = (came == wanted) & (not signed_zeros or np.signbit(came) == np.signbit(wanted))
+    return same | (np.isnan(came) & np.isnan(wanted))
+
+
+def _near(came: np.ndarray, wanted: np.ndarray, ulps: int, dtype: dt.DType, scale: np.ndarray | None) -> Any:
+    """Of complex numbers the magnitude counts: the parts' own signs and sizes are of no account."""
+    limits = dt.finfo(dtype)
+    exact = np.complex128 if came.dtype.kind == "c" else np.float64
+    with np.errstate(all="ignore"):
+        apart = np.abs(came.astype(exact) - wanted.astype(exact))
+        size = np.abs(wanted.astype(exact)) if scale is None else np.asarray(scale, np.float64)
+        limit = ulps * limits.eps * size + limits.smallest_subnormal
+    return np.isfinite(came) & np.isfinite(wanted) & (apart <= limit)
 
 
 def dtype_of(array: np.ndarray) -> dt.DType:
-    """lamina's dtype of a NumPy array."""
+    """Lamina's dtype of a NumPy array."""
     return dt.BY_NUMPY[array.dtype]
