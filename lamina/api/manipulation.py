@@ -32,7 +32,7 @@ from lamina.api.padding import pad
 from lamina.layout import Layout, move
 from lamina.trace import build
 from lamina.trace.build import apply_move, emit, permute, slice_axis
-from lamina.trace.choice import Choice
+from lamina.trace.choice import choice_at
 from lamina.trace.elementwise import elementwise
 from lamina.trace.function import function
 from lamina.trace.reduction import array_of, axis_of
@@ -140,8 +140,9 @@ def ravel(x: Any, /, order: str = "C") -> Any:
         raise NotImplementedError(f"ravel in order {order!r} is not there; write order='C' or order='F'")
     if order == "F":
         value = permute(value, tuple(range(value.ndim))[::-1])
-    if type(value.cell) is Choice and value.layout is None:
-        return value.cell.each(ravel)
+    choice = choice_at(value)
+    if choice is not None:
+        return choice.each(ravel)
     result = build.reshape(value, (math.prod(value.shape),))
     layout = _layout_of(value) or value.layout
     return result if layout is None or layout.is_contiguous else emit("copy", result)

@@ -9,10 +9,9 @@ from typing import Any
 from lamina import dtype as dt
 from lamina.operators import FUNCTIONS
 from lamina.trace.build import as_value, broadcast_shape, broadcast_to, reshape, to_dtype
-from lamina.trace.choice import store
+from lamina.trace.choice import same_alias, store
 from lamina.trace.function import function
 from lamina.trace.masks import masked
-from lamina.trace.state import same_alias
 from lamina.trace.value import Kind, Value
 
 

@@ -8,13 +8,13 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from lamina.dtype import DType
-from lamina.trace.build import as_value, node_of
-from lamina.trace.choice import Choice, one_of
-from lamina.trace.mixed import codes_of, dtype_for
+from lamina.trace.build import as_value
+from lamina.trace.choice import cells_of, choice_at, leaves_of, same_alias
+from lamina.trace.mixed import can_meet, codes_of, dtype_for
 from lamina.trace.names import RUNTIME
 from lamina.trace.order import order_of
-from lamina.trace.scope import Cell, Scope
-from lamina.trace.state import Get, Put, Unbound, is_array, is_number, same_alias
+from lamina.trace.scope import Scope
+from lamina.trace.state import Get, Put, Unbound, is_array, is_number
 from lamina.trace.value import Kind, Value
 
 Test = Callable[[], Any] | None
@@ -173,36 +173,20 @@ def _expect_own(
 
 def _may_be(array: Value, other: Value) -> bool:
     """Whether an array is another one, or may be it as a run has it."""
-    if same_alias(array, other):
-        return True
-    sides = array.cell.sides if type(array.cell) is Choice and array.layout is None else ()
-    return any(_may_be(side, other) for side in sides)
+    return any(same_alias(leaf, other) for leaf in leaves_of(array))
 
 
 def is_replaced(loop: Loop, scope: Scope, k: int, before: Value, after: Value) -> Any:
     """Whether a variable has another array after a turn than before it; a traced bool where a run alone tells."""
     if same_alias(before, after):
         return False
-    if type(after.cell) is Choice and after.layout is None:
-        return either(scope, after.cell.predicate, *(is_replaced(loop, scope, k, before, s) for s in after.cell.sides))
-    if any(cell is before.cell or cell.home is not scope for cell in cells_of(after)):
+    choice = choice_at(after)
+    if choice is not None:
+        return choice.holds(lambda side: is_replaced(loop, scope, k, before, side))
+    assert after.cell is not None
+    if after.cell is before.cell or after.cell.home is not scope:
         raise Fails(f"{loop.names[k]} becomes a view of an array from before the turn")
     return True
-
-
-def either(scope: Scope, predicate: Value, then: Any, otherwise: Any) -> Any:
-    """One of two truths."""
-    if type(then) is bool and then is otherwise:
-        return then
-    nodes = [node_of(as_value(each)) for each in (then, otherwise)]
-    return Value(one_of(scope, predicate, *nodes), scope, Kind.NUMBER)
-
-
-def cells_of(array: Value) -> list[Cell]:
-    """The memories that an array may be of."""
-    if type(array.cell) is Choice:
-        return [cell for side in array.cell.sides for cell in cells_of(side)]
-    return [array.cell] if array.cell is not None else []
 
 
 def _is_from_outside(array: Value) -> bool:
@@ -251,6 +235,8 @@ def _widened(name: str, carried: Carried, value: Value, may_skip: bool) -> Carri
             raise Peel  # without a turn it stays what it was
         if _rank(carried) <= _rank(value):
             return Carried(value.dtype, (), value.kind)  # from the first turn on it is what a turn makes
+    if not can_meet(start | codes):
+        raise Fails(f"{name} is a number of {carried.dtype} in one turn and of {value.dtype} in another")
     return Carried(dtype_for(start | codes), (), Kind.SCALAR, start | codes)
 
 

@@ -13,11 +13,12 @@ from lamina.errors import TraceError
 from lamina.expr import Expr, describe, with_effects
 from lamina.expr.containers import describe_structure, flatten, map_leaves, paths_of, unflatten
 from lamina.trace.build import NUMBER_DTYPES, as_value, common_dtype, constant, emit, node_of, scope_now, to_dtype
+from lamina.trace.choice import same_alias
 from lamina.trace.function import boundary, eager, function, user_code
 from lamina.trace.guards import Guard, guards_of
 from lamina.trace.scope import Scope, current, next_serial
 from lamina.trace.staging import Spec
-from lamina.trace.state import apart, effects_apart, is_array, same_alias
+from lamina.trace.state import apart, effects_apart, is_array
 from lamina.trace.value import Kind, Value
 
 # Containers as values and back

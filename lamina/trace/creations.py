@@ -8,7 +8,7 @@ import numpy as np
 from lamina import dtype as dt
 from lamina.operators import FUNCTIONS
 from lamina.trace.build import as_value
-from lamina.trace.choice import Choice
+from lamina.trace.choice import choice_at
 from lamina.trace.value import Kind, Value
 
 # The functions' parameters by lamina's names; `None` for one that changes nothing here.
@@ -95,8 +95,9 @@ def asarray_(thing: Any, dtype: Any = None, order: Any = None, **kwargs: Any) ->
 def ascontiguousarray_(thing: Any, dtype: Any = None, **kwargs: Any) -> Any:
     """``np.ascontiguousarray``."""
     value = as_value(asarray_(thing, dtype))
-    if type(value.cell) is Choice and value.layout is None:
-        return value.cell.each(ascontiguousarray_)
+    choice = choice_at(value)
+    if choice is not None:
+        return choice.each(ascontiguousarray_)
     return value if value.shape and value.whole_layout.is_contiguous else value.copy().reshape(value.shape or (1,))
 
 

@@ -23,13 +23,11 @@ from lamina.trace.carry import (
     Loop,
     Peel,
     Test,
-    cells_of,
     compared,
-    either,
     is_replaced,
     period_of,
 )
-from lamina.trace.choice import Choice, one_of, store
+from lamina.trace.choice import Either, cells_of, choice_of, one_of, store
 from lamina.trace.control import predicate_of
 from lamina.trace.mixed import code_of
 from lamina.trace.order import ordered
@@ -319,7 +317,7 @@ def _attempt(loop: Loop, count: Any, first: int, has_run: bool, start: tuple[Any
             loop.turn(None if index is None else _turn_of(index, first))
             outputs = compared(loop, scope, start, inner, how, has_run)
             replaced = {
-                k: either(scope, before[k], True, is_replaced(loop, scope, k, inner[k], outputs[k])) for k in before
+                k: Either(scope, before[k])(True, is_replaced(loop, scope, k, inner[k], outputs[k])) for k in before
             }
             nodes = _nodes(outputs, replaced, how, order)
             if phase is not None:
@@ -362,7 +360,7 @@ def _attempt(loop: Loop, count: Any, first: int, has_run: bool, start: tuple[Any
             place += 1
         if how.carried[k].may_stay:
             has_other = Value(outer.emit("elem", node, place), outer, Kind.NUMBER)
-            final[k] = Value.alias(Choice(outer, has_other, final[k], start[k]), None)
+            final[k] = choice_of(Either(outer, has_other), [(True, final[k])], [(True, start[k])])
             place += 1
     for k in how.dead:
         final[k] = Poison(loop.names[k])
@@ -392,7 +390,7 @@ def _exchanged(start: tuple[Any, ...], final: list[Any], moved: dict[int, int], 
         now = emit("equal", phase, constant(turns, dt.int64))
         back = {j: k for k, j in place.items()}
         for k in moved:
-            stands[k] = Value.alias(Choice(scope_now(), now, start[place[k]], stands[k]), None)
+            stands[k] = choice_of(Either(scope_now(), now), [(True, start[place[k]])], [(True, stands[k])])
             contents[k] = Value(one_of(scope_now(), now, node_of(held[back[k]]), node_of(contents[k])), scope_now())
     for k in moved:
         store(start[k], contents[k])

@@ -14,7 +14,8 @@ import numpy as np
 
 from lamina import dtype as dt
 from lamina.dtype import DType
-from lamina.trace.build import NUMBER_DTYPES, as_value, constant, emit, node_of, operand_dtypes, scope_now
+from lamina.trace.build import NUMBER_DTYPES, as_value, constant, emit, node_of, operand_dtypes, scope_now, to_dtype
+from lamina.trace.numbers import COMPARISONS
 from lamina.trace.state import CannotMerge
 from lamina.trace.value import Kind, Value
 
@@ -25,6 +26,10 @@ _NUMBERS = len(NUMBER_DTYPES)
 _COUNTS_AND_FLOATS = frozenset(map(_CODES.__getitem__, (int, float, dt.float64)))
 # Ops whose result is of the kind that Python and NumPy agree on; others of mixed numbers can't be traced.
 _PLAIN = frozenset({"add", "subtract", "multiply", "negative", "abs", "positive"})
+
+
+class Decides(CannotMerge):
+    """What a number is decides what an operation gives: it must be done for each thing that the number may be."""
 
 
 def codes_of(value: Any) -> frozenset[int]:
@@ -50,15 +55,29 @@ def with_code(value: Value, code: Value, codes: frozenset[int]) -> Value:
     return made
 
 
+def cases_of(value: Value) -> list[tuple[Value, Value]]:
+    """Each thing that a mixed number may be, behind the test that it is this one."""
+    cases = []
+    for code in sorted(value.codes):
+        kind = Kind.NUMBER if code < _NUMBERS else Kind.SCALAR
+        thing = Value(
+            node_of(to_dtype(Value(node_of(value), scope_now(), Kind.SCALAR), _dtype(code))), scope_now(), kind
+        )
+        cases.append((emit("equal", code_of(value), constant(code, dt.int64), kind=Kind.NUMBER), thing))
+    return cases
+
+
 def dtype_for(codes: frozenset[int]) -> DType:
-    """A dtype that holds whatever has these codes; raises `CannotMerge` where there is none."""
-    dtypes = [_dtype(code) for code in codes]
-    meet = dt.promote(*dtypes)
-    for code, dtype in zip(codes, dtypes, strict=True):
-        # a Python integer that was a count fits; a scalar of 64 bits is as likely to need them all
-        if code >= _NUMBERS and dtype.bits == 64 and dtype.kind != meet.kind and dtype.kind in ("signed", "unsigned"):
-            raise CannotMerge(f"a number is {_name(code)} in one case and {meet} in the other")
-    return meet
+    """The dtype that holds whatever has one of these codes, which `can_meet`."""
+    return dt.promote(*map(_dtype, codes))
+
+
+def can_meet(codes: frozenset[int]) -> bool:
+    """Whether there is a dtype that holds whatever has one of these codes."""
+    meet = dtype_for(codes)
+    # a Python integer that was a count fits; a scalar of 64 bits is as likely to need them all
+    integers = (_dtype(code) for code in codes if code >= _NUMBERS and _dtype(code).kind in ("signed", "unsigned"))
+    return all(dtype.bits < 64 or dtype.kind == meet.kind for dtype in integers)
 
 
 def is_mixed(x: Value, y: Value) -> bool:
@@ -73,7 +92,7 @@ def settled(op: str, values: Sequence[Value]) -> list[Value]:
     if len(found) > 1:
         known = frozenset().union(*map(codes_of, values))
         if op not in _PLAIN or any(value.cell is not None for value in values) or not known <= _COUNTS_AND_FLOATS:
-            raise CannotMerge("a number that may be Python's or NumPy's decides the dtype of what it meets")
+            raise Decides("a number that may be Python's or NumPy's decides the dtype of what it meets")
         found = {(dt.float64,) * len(values)}  # the result is what its code says
     (dtypes,) = found
     return [
@@ -99,15 +118,15 @@ def _things(value: Value) -> list[Any]:
 
 def after_operator(op: str, result: Any, operands: Sequence[Any]) -> Any:
     """The result of an operator on mixed operands, as what it is: a Python number where all of them are."""
-    if type(result) is not Value or result.cell is not None or result.dtype == dt.bool:
+    if type(result) is not Value or result.cell is not None:
         return result
     values = [as_value(operand) for operand in operands]
     cases = {
         codes: _result_code(codes, result.dtype) for codes in itertools.product(*(sorted(codes_of(v)) for v in values))
     }
     found = frozenset(cases.values())
-    if len(found) > 1 and op not in _PLAIN:
-        raise CannotMerge(f"{op} of a number that may be Python's or NumPy's")
+    if len(found) > 1 and op not in _PLAIN and op not in COMPARISONS:
+        raise Decides(f"{op} of a number that may be Python's or NumPy's")
     code = constant(min(found), dt.int64)
     if len(found) > 1:
         for codes, known in cases.items():
@@ -119,18 +138,13 @@ def after_operator(op: str, result: Any, operands: Sequence[Any]) -> Any:
 
 def _result_code(codes: tuple[int, ...], dtype: DType) -> int:
     if all(code < _NUMBERS for code in codes):
-        return max(*codes, _CODES[int])  # Python's bools are added as integers
+        return _CODES[bool] if dtype == dt.bool else max(*codes, _CODES[int])  # Python's bools are added as integers
     return _CODES[dtype]
 
 
 def _dtype(code: int) -> DType:
     thing = _THINGS[code]
     return thing if isinstance(thing, DType) else NUMBER_DTYPES[thing]
-
-
-def _name(code: int) -> str:
-    thing = _THINGS[code]
-    return f"a scalar of {thing}" if isinstance(thing, DType) else f"a Python {thing.__name__}"
 
 
 def decoded(array: np.ndarray, code: int) -> Any:

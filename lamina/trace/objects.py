@@ -9,6 +9,7 @@ from lamina.trace import rewrite
 from lamina.trace.scope import Cell, Scope, current
 from lamina.trace.state import CannotMerge, Untraceable
 from lamina.trace.value import Unroll, Value
+from lamina.trace.variant import Variant
 
 _LIST_MUTATORS = "append extend insert remove pop clear sort reverse __setitem__ __delitem__ __iadd__ __imul__"
 _DICT_MUTATORS = "update setdefault popitem"
@@ -65,7 +66,7 @@ def kept(thing: Any, what: str, value: Any) -> Any:
     if known is not None and known[0] is thing:
         return value
     stored = map_leaves(as_stored, value)
-    if any(type(leaf) is Value for leaf in leaves_of(stored)):
+    if any(type(leaf) in (Value, Variant) for leaf in leaves_of(stored)):
         raise Untraceable(
             f"{what} from outside is set to a result; return it, and store it where you call the function"
         )

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 from lamina.trace.build import broadcast_to, emit, permute
-from lamina.trace.choice import Choice
+from lamina.trace.choice import Choice, choice_at, leaves_of
 from lamina.trace.value import Value
 
 
@@ -43,11 +43,12 @@ def order_of(operands: Sequence[Value], rank: int) -> tuple[int, ...] | None:
 
 
 def _strides_of(array: Value) -> tuple[int, ...]:
-    """The strides of an array; of one of two, those of both where they are in one order, else C order's."""
-    if type(array.cell) is Choice and array.layout is None:
-        then, otherwise = array.cell.sides
-        if order_of([then], len(array.shape)) == order_of([otherwise], len(array.shape)):
-            return _strides_of(then)
+    """The strides of an array; of one of several, those of all where they are in one order, else C order's."""
+    if choice_at(array) is not None:
+        first, *others = leaves_of(array)
+        order = order_of([first], len(array.shape))
+        if all(order_of([each], len(array.shape)) == order for each in others):
+            return _strides_of(first)
     return array.whole_layout.strides
 
 

@@ -19,17 +19,11 @@ import numpy as np
 
 from lamina.expr.containers import map_leaves
 from lamina.operators import FUNCTIONS
-from lamina.trace import assign, loop, mixed, rewrite
+from lamina.trace import assign, cases, loop, mixed, rewrite
 from lamina.trace.branch import branch
-from lamina.trace.build import (
-    NUMBER_DTYPES,
-    as_value,
-    emit,
-    fresh,
-    node_of,
-    scope_now,
-)
-from lamina.trace.choice import Choice
+from lamina.trace.build import NUMBER_DTYPES, as_value, emit, fresh, scope_now
+from lamina.trace.cases import OPERANDS, case_by_case, splits
+from lamina.trace.choice import choice_at
 from lamina.trace.content import remember
 from lamina.trace.control import predicate_of
 from lamina.trace.conversions import CONVERSIONS, as_number
@@ -43,6 +37,7 @@ from lamina.trace.sequences import SEQUENCES, Range, Zipped, items_of
 from lamina.trace.source import NoSource, Unsupported
 from lamina.trace.state import Get, Put, Unbound, Untraceable, demand, is_array
 from lamina.trace.value import Kind, Value
+from lamina.trace.variant import Variant
 
 this = sys.modules[__name__]
 
@@ -105,6 +100,7 @@ def each_seen(iterable: Any) -> Any:
     return map(_seen_item, iterable)
 
 
+@splits
 def attribute(thing: Any, name: str) -> Any:
     """``thing.name``; a user's property is a call."""
     found = getattr(type(thing), name, None)
@@ -113,6 +109,7 @@ def attribute(thing: Any, name: str) -> Any:
     return seen(getattr(thing, name))
 
 
+@splits
 def truth(thing: Any) -> Any:
     """A Python bool where it is known, else one traced bool."""
     if type(thing) is not Value:
@@ -142,20 +139,7 @@ def choose(test: Any, then: Callable[[], Any], orelse: Callable[[], Any]) -> Any
     known = truth(test)
     if type(known) is bool:
         return then() if known else orelse()
-    held: list[Any] = [None]
-
-    def put(values: tuple[Any, ...]) -> None:
-        held[0] = values[0]
-
-    branch(
-        known,
-        lambda: held.__setitem__(0, then()),
-        lambda: held.__setitem__(0, orelse()),
-        lambda: tuple(held),
-        put,
-        ("the value",),
-    )
-    return held[0]
+    return cases.choose(known, then, orelse)
 
 
 def and_(first: Any, rest: Callable[[], Any]) -> Any:
@@ -168,18 +152,13 @@ def or_(first: Any, rest: Callable[[], Any]) -> Any:
     return choose(first, lambda: first, rest)
 
 
-def _is_same(a: Any, b: Any) -> bool:
-    if a is b or not is_array(a) or not is_array(b):
-        return a is b
+def _is_same(a: Any, b: Any) -> Any:
+    """Whether two names are of one object; a traced bool where a run alone tells."""
     for one, other in ((a, b), (b, a)):
-        if type(one.cell) is Choice and one.layout is None and one.cell is not other.cell:
-            is_paired = type(other.cell) is Choice and other.layout is None
-            is_paired = is_paired and node_of(one.cell.predicate) is node_of(other.cell.predicate)
-            then, otherwise = map(_is_same, one.cell.sides, other.cell.sides if is_paired else (other, other))
-            if then is not otherwise:
-                raise Untraceable("whether two names are of one array depends on elements")
-            return then
-    return False
+        choice = choice_at(one) if a is not b and is_array(one) else None
+        if choice is not None:
+            return choice.holds(lambda side, other=other: _is_same(side, other))  # type: ignore[misc]
+    return a is b
 
 
 def _users_method(thing: Any, name: str) -> FunctionType | None:
@@ -196,7 +175,7 @@ _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
     "Gt": operator.gt,
     "GtE": operator.ge,
     "Is": _is_same,
-    "IsNot": lambda a, b: not _is_same(a, b),
+    "IsNot": lambda a, b: not_(_is_same(a, b)),
     "In": lambda a, b: a in b,
     "NotIn": lambda a, b: a not in b,
 }
@@ -205,6 +184,7 @@ _COMPARISONS: dict[str, Callable[[Any, Any], Any]] = {
 _ORDERINGS = {"Eq": "eq", "NotEq": "ne", "Lt": "lt", "LtE": "le", "Gt": "gt", "GtE": "ge"}
 
 
+@splits
 def compare(name: str, a: Any, b: Any) -> Any:
     """One comparison."""
     if isinstance(b, Unbound):
@@ -302,18 +282,27 @@ def call(called: Any, /, *args: Any, **kwargs: Any) -> Any:
             return call(getattr(as_value(owner), called.__name__), *args, **kwargs)
     if not (isinstance(called, BuiltinMethodType) and called.__name__ in MUTATORS):
         args = tuple(map(_all_seen, args))
-    substitute = _substitute(called)
-    if substitute is not None:
-        return substitute(*args, **kwargs)
     own_call = _users_method(called, "__call__")
     if own_call is not None:
         return converted(own_call)(called, *args, **kwargs)
+    is_mutator = isinstance(called, BuiltinMethodType) and called.__name__ in MUTATORS
+    do = functools.partial(_call_library, called)
+    return do(args, kwargs) if is_mutator else case_by_case(do, args, kwargs)
+
+
+def _call_library(called: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """A call of Python's or a library's."""
+    substitute = _substitute(called)
+    if substitute is not None:
+        return substitute(*args, **kwargs)
     if called is next:
         expect_own(args[0], "next() of an iterator")
     made_thing = called(*args, **kwargs)
     is_numpys = str(getattr(called, "__module__", "")).partition(".")[0] in ("numpy", "scipy")
-    made_thing = _made_array(made_thing, (*args, *kwargs.values())) if is_numpys or is_random else seen(made_thing)
-    if (isinstance(called, type) or is_random) and not isinstance(made_thing, Value):
+    made_thing = (
+        _made_array(made_thing, (*args, *kwargs.values())) if is_numpys or _is_random(called) else seen(made_thing)
+    )
+    if (isinstance(called, type) or _is_random(called)) and not isinstance(made_thing, Value):
         made(made_thing)
     return made_thing
 
@@ -451,6 +440,7 @@ def slice_(start: Any, stop: Any, step: Any) -> slice:
 _INDEXED = tuple(map(type, (np.mgrid, np.ogrid, np.r_, np.c_)))  # what makes arrays of an index
 
 
+@splits
 def getitem(thing: Any, key: Any) -> Any:
     """``thing[key]``."""
     if isinstance(thing, np.ndarray) and (_holds_value(key) or id(thing) in _written_arrays()):
@@ -491,13 +481,13 @@ def setitem(thing: Any, key: Any, value: Any) -> None:
     """``thing[key] = value``."""
     if isinstance(thing, np.ndarray) and current() is not None:
         thing = _written(thing)
-    elif type(thing) is not Value:
-        expect_own(thing, f"an item of a {type(thing).__name__} is set")
-        value = kept(thing, f"an item of a {type(thing).__name__}", value)
+    if type(thing) in (Value, Variant):
+        case_by_case(assign.setitem, thing, key, value, into=OPERANDS)
+        return
+    expect_own(thing, f"an item of a {type(thing).__name__} is set")
+    value = kept(thing, f"an item of a {type(thing).__name__}", value)
     method = _users_method(thing, "__setitem__")
-    if type(thing) is Value:
-        assign.setitem(thing, key, value)
-    elif method is not None:
+    if method is not None:
         call(method, thing, key, value)
     else:
         thing[key] = value
@@ -536,6 +526,7 @@ _BINARY: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
+@splits
 def operated(name: str, a: Any, b: Any) -> Any:
     """``a + b`` and its like."""
     if isinstance(b, Unbound):
@@ -551,6 +542,16 @@ def operated(name: str, a: Any, b: Any) -> Any:
     return made(result) if type(result) in (list, dict, set) else result
 
 
+_UNARY: dict[str, Callable[[Any], Any]] = {"UAdd": operator.pos, "USub": operator.neg, "Invert": operator.invert}
+
+
+@splits
+def unary(name: str, thing: Any) -> Any:
+    """``-thing`` and its like."""
+    return _UNARY[name](thing)
+
+
+@splits
 def augmented(name: str, thing: Any, value: Any) -> Any:
     """What ``thing += value`` binds."""
     if isinstance(thing, np.ndarray) and current() is not None:
@@ -562,6 +563,7 @@ def augmented(name: str, thing: Any, value: Any) -> Any:
     return _AUGMENTED[name](thing, value)
 
 
+@splits
 def augmented_item(name: str, thing: Any, key: Any, value: Any) -> None:
     """``thing[key] += value``."""
     may_mask = type(thing) is Value and thing.cell is not None and _holds_value(key)

@@ -499,7 +499,9 @@ class Rewriter(ast.NodeTransformer):
     def visit_UnaryOp(self, node: ast.UnaryOp) -> Any:
         if isinstance(node.op, ast.Not):
             return _place(_runtime("not_", self.visit(node.operand)), node)
-        return self.generic_visit(node)
+        if isinstance(node.operand, ast.Constant):
+            return node
+        return _place(_runtime("unary", ast.Constant(type(node.op).__name__), self.visit(node.operand)), node)
 
     def visit_Compare(self, node: ast.Compare) -> Any:
         if len(node.ops) > 1:

@@ -5,17 +5,18 @@ from typing import Any, NamedTuple
 
 from lamina import dtype as dt
 from lamina.dtype import DType
-from lamina.expr import Expr, Graph
+from lamina.expr import Expr, Graph, describe
 from lamina.expr.containers import flatten, unflatten
 from lamina.expr.tree import substitute
 from lamina.layout import Layout
 from lamina.trace.aliasing import may_alias, may_be_moved, memories_of
 from lamina.trace.build import NUMBER_DTYPES, as_value, node_of
-from lamina.trace.choice import Choice
+from lamina.trace.choice import choice_at, folded
 from lamina.trace.content import Content
 from lamina.trace.scope import Cell, Scope
 from lamina.trace.state import Untraceable
 from lamina.trace.value import Kind, Value
+from lamina.trace.variant import Variant
 
 
 class Spec:
@@ -169,18 +170,26 @@ class _Results:
         self.nodes.append(node)
         return len(self.nodes) - 1
 
+    def _either(self, test: Value, then: Output, otherwise: Output) -> Output:
+        which = self.keep(node_of(test))
+        return Output(then.kind, then.node, which, None, (which, then, otherwise))
+
     def output(self, leaf: Any) -> Output:
         """What a returned leaf is."""
+        if type(leaf) is Variant:
+            if any(isinstance(thing, DType) for thing in leaf.things):
+                raise Untraceable("a dtype that a run alone tells is returned")
+            return folded(self._either, leaf.tests, list(map(self.output, leaf.things)))  # type: ignore[no-any-return]
         value = as_value(leaf)
         node, cell = node_of(value), value.cell
         if cell is None:
             place = self.keep(node)
             code = -1 if value.code is None else self.keep(node_of(value.code))
             return Output(value.kind, self.nodes[place], place, None, None, code)
-        if type(cell) is Choice and value.layout is None:
-            which = self.keep(node_of(cell.predicate))
-            then, otherwise = map(self.output, cell.sides)
-            return Output(value.kind, node, which, None, (which, then, otherwise))
+        choice = choice_at(value)
+        if choice is not None:
+            shown = folded(self._either, choice.tests, list(map(self.output, choice.sides)))
+            return shown._replace(node=node)  # type: ignore[no-any-return]
         if cell not in self.places:
             self.places[cell] = self.keep_cell(cell)
         place = self.places[cell]
@@ -194,10 +203,15 @@ class _Results:
 
 def _is_array(leaf: Any) -> bool:
     # an array that the function made without lamina is a constant of the graph; each call returns a copy
-    if type(leaf) is Value:
+    if type(leaf) in (Value, Variant):
         return True
     is_class = isinstance(leaf, type)  # np.float64 is no array, though it has all that an array has
     return not is_class and hasattr(leaf, "__array__") and hasattr(leaf, "dtype") and hasattr(leaf, "shape")
+
+
+def _cases(leaf: Output) -> list[Output]:
+    """What a leaf may be."""
+    return [leaf] if leaf.choice is None else [case for side in leaf.choice[1:] for case in _cases(side)]
 
 
 def with_structure(traced: Traced) -> Graph:
@@ -206,6 +220,9 @@ def with_structure(traced: Traced) -> Graph:
 
     def node(leaf: Any) -> Expr:
         if isinstance(leaf, Output):
+            if len({(each.node.dtype, each.node.shape) for each in _cases(leaf)}) > 1:
+                shown = " or ".join(describe(each.node.dtype, each.node.shape) for each in _cases(leaf))
+                raise TypeError(f"{graph.name} returned {shown}, as elements decide, which has no place in a graph")
             return leaf.node
         if type(leaf) in NUMBER_DTYPES:
             return Expr("constant", (leaf,), NUMBER_DTYPES[type(leaf)], ())

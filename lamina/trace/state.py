@@ -94,14 +94,6 @@ def is_traced(thing: Any) -> TypeGuard[Value]:
     return type(thing) is Value and thing.is_traced
 
 
-def same_alias(a: Value, b: Value) -> bool:
-    """Whether two traced arrays see the same elements of the same memory."""
-    shifts = len(a.shifts) == len(b.shifts) and all(
-        x is y and s == t for (x, s), (y, t) in zip(a.shifts, b.shifts, strict=False)
-    )
-    return a.cell is b.cell and a.layout == b.layout and shifts and a.shape == b.shape
-
-
 @contextmanager
 def effects_apart(scope: Scope) -> Iterator[list[Expr]]:
     """Effects of the block go to a list of their own."""
@@ -123,6 +115,11 @@ def apart(scope: Scope, is_branch: bool = False) -> Iterator[tuple[list[Expr], d
     finally:
         scope.depth -= is_branch
         scope.layers.pop()
+
+
+def is_decided(value: Value) -> bool:
+    """Whether a demand for a predicate's truth can be met: by its numbers, or by the loop that it depends on."""
+    return value.deciding_numbers() is not None or value.deciding_loop() is not None
 
 
 def demand(value: Value, reason: str) -> bool:

@@ -312,6 +312,10 @@ class Value(Operators):
             return None
         return frozenset(root.numbers.index(node) for _, node in origins if node.op != "tensor")
 
+    def deciding_loop(self) -> Scope | None:
+        """A loop that the elements depend on, and that can be unrolled."""
+        return next((owner for owner, _ in self._origins() if owner.is_loop), None)
+
     def known(self, wanted: str) -> np.ndarray | None:
         """The elements, where arrays from outside alone decide them; `None` where the arguments do.
 
@@ -325,7 +329,7 @@ class Value(Operators):
         numbers = self.deciding_numbers()
         if numbers:
             raise Pin(numbers, self)
-        loop = next((owner for owner, _ in self._origins() if owner.is_loop), None)
+        loop = self.deciding_loop()
         if loop is not None:
             raise Unroll(loop, wanted)
         return None

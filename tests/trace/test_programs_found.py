@@ -316,10 +316,14 @@ def test_whether_two_names_are_of_one_array() -> None:
         c = a if a[0] > b[0] else b
         return c is a
 
-    f = lamina.defn(chosen)
-    with pytest.warns(LaminaWarning, match="whether two names are of one array"):
-        assert f(np.ones(2), np.zeros(2))
-    assert not f(np.zeros(2), np.ones(2))
+    def chosen_twice(a, b):
+        c = a if a[0] > b[0] else b
+        d = a if a[1] > b[1] else b
+        return c is d, c is not d, d is b
+
+    makers = [lambda signs=signs: (np.array(signs), np.zeros(2)) for signs in ([1, 1], [1, -1], [-1, 1], [-1, -1])]
+    assert_agrees(chosen, *makers)
+    assert_agrees(chosen_twice, *makers)
 
 
 def test_a_range_of_traced_numbers_is_pythons_own() -> None:
