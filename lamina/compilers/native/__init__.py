@@ -1,0 +1,1 @@
+"""The native compiler: a graph becomes machine code, through LLVM."""

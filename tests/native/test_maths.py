@@ -1,0 +1,285 @@
+"""Elementary functions against long doubles, these against mpmath, and mpmath itself at the hard points."""
+
+import itertools
+import re
+from collections.abc import Callable
+
+import mpmath
+import numpy as np
+import pytest
+from mpmath import mpf
+
+from lamina.compilers.native.maths import MATHS, polynomials
+from tests.native import minimax
+from tests.native.loops import Loop, loop
+
+DTYPES = ("f4", "f8")
+LONG = np.longdouble
+ULPS = 2.0
+INF, NAN = np.inf, np.nan
+
+
+def _sigmoid(x: np.ndarray) -> np.ndarray:
+    return 1 / (1 + np.exp(-x))
+
+
+# name: the function for long doubles, and mpmath's
+UNARY: dict[str, tuple[Callable[..., np.ndarray], Callable[..., mpf]]] = {
+    "exp": (np.exp, mpmath.exp),
+    "exp2": (np.exp2, lambda x: mpmath.power(2, x)),
+    "expm1": (np.expm1, mpmath.expm1),
+    "log": (np.log, mpmath.log),
+    "log2": (np.log2, lambda x: mpmath.log(x, 2)),
+    "log10": (np.log10, mpmath.log10),
+    "log1p": (np.log1p, mpmath.log1p),
+    "sigmoid": (_sigmoid, lambda x: 1 / (1 + mpmath.exp(-x))),
+    "sin": (np.sin, mpmath.sin),
+    "cos": (np.cos, mpmath.cos),
+    "tan": (np.tan, mpmath.tan),
+    "sinh": (np.sinh, mpmath.sinh),
+    "cosh": (np.cosh, mpmath.cosh),
+    "tanh": (np.tanh, mpmath.tanh),
+    "asinh": (np.arcsinh, mpmath.asinh),
+    "acosh": (np.arccosh, mpmath.acosh),
+    "atanh": (np.arctanh, mpmath.atanh),
+    "sqrt": (np.sqrt, mpmath.sqrt),
+    "cbrt": (np.cbrt, lambda x: mpmath.sign(x) * mpmath.cbrt(abs(x))),
+}
+BINARY = {
+    "pow": (np.power, mpmath.power),
+    "hypot": (np.hypot, mpmath.hypot),
+}
+ORACLES = UNARY | BINARY
+FUNCTIONS = [(name, dtype) for name in ORACLES for dtype in DTYPES]
+
+# where the greatest and the least numbers, and the steps of reductions, are met
+BORDERS = [
+    *(0.0, 0.25, 0.375, 0.5, 1.0, 2.0, 3.0, 8.0, 9.0, 10.0, 20.0, 22.0, 40.0, 100.0, 1000.0),
+    *(np.log(2.0) * (k + 0.5) for k in range(6)),
+    *(2.0**k * 0.5**0.5 for k in range(-2, 3)),
+    *(2.0**16, 2.0**17, 2.0**26, 2.0**30, 2.0**40, 2.0**53),
+    *(np.pi / 4 * k for k in range(1, 9)),
+    *(88.72283905206835, 89.41598629223294, 103.97207708399179, 87.33654475055310, 128.0, 126.0, 149.0),
+    *(709.782712893384, 710.4758600739439, 745.1332191019411, 708.3964185322641, 1024.0, 1022.0, 1074.0),
+]
+
+
+def special_numbers(dtype: str) -> np.ndarray:
+    info = np.finfo(dtype)
+    magnitudes = [0, 0.5, 1, 1.5, 2, 3, 4, 100, 101, info.max, info.tiny, info.smallest_subnormal, info.eps, INF]
+    return np.array([NAN, *magnitudes, *(-x for x in magnitudes)], dtype)
+
+
+def near(points: np.ndarray, dtype: str, steps: int) -> np.ndarray:
+    """The points of both signs, and so many numbers next to each on either side."""
+    center = np.concatenate([points, -points]).astype(dtype)
+    whole = center.view("i" + dtype[1:])
+    with np.errstate(over="ignore"):
+        return (whole[:, None] + np.arange(-steps, steps + 1, dtype=whole.dtype)).ravel().view(dtype)
+
+
+def any_bits(rng: np.random.Generator, dtype: str, count: int) -> np.ndarray:
+    return rng.integers(0, 2 ** (8 * int(dtype[1])), count, f"u{dtype[1]}").view(dtype)
+
+
+def arguments(rng: np.random.Generator, dtype: str, count: int) -> np.ndarray:
+    """Numbers of all sizes, of common sizes, and near the borders."""
+    uniform = [rng.uniform(-size, size, count // 8) for size in (1.0, 2.0, 10.0, 100.0, 750.0)]
+    near_one = 1 + rng.uniform(-1, 1, count // 8) * 10.0 ** rng.uniform(-16, 0, count // 8)
+    common = np.concatenate([*uniform, near_one]).astype(dtype)
+    return np.concatenate(
+        [any_bits(rng, dtype, count), common, near(np.array(BORDERS), dtype, 40), special_numbers(dtype)]
+    )
+
+
+def pairs(rng: np.random.Generator, name: str, dtype: str, count: int) -> tuple[np.ndarray, np.ndarray]:
+    x = any_bits(rng, dtype, count)
+    if name == "pow":  # results over the whole range
+        near_one = 1 + rng.uniform(-0.5, 0.5, count) * 10.0 ** rng.uniform(-15, 0, count)
+        with np.errstate(all="ignore"):
+            x = np.concatenate([abs(x), near_one.astype(dtype)])
+            limit = 1.01 * np.log(float(np.finfo(dtype).smallest_subnormal))
+            y = (rng.uniform(-1, 1, 2 * count) * limit / np.log(x.astype("f8"))).astype(dtype)
+        return x, y
+    with np.errstate(all="ignore"):
+        y = (x.astype(LONG) * 2.0 ** rng.uniform(-60, 60, count)).astype(dtype)
+    return x, y
+
+
+def ulps(got: np.ndarray, want: np.ndarray) -> np.ndarray:
+    """The error in units of the last place of the nearest number; infinite where NaN or a sign differs."""
+    dtype = got.dtype
+    beyond = LONG(2) ** np.finfo(dtype).maxexp  # where the next number would be, if infinity were one
+    with np.errstate(all="ignore"):
+        place = np.spacing(np.abs(np.clip(want, -np.finfo(dtype).max, np.finfo(dtype).max)).astype(dtype)).astype(LONG)
+        error = np.abs(np.clip(got.astype(LONG), -beyond, beyond) - np.clip(want, -beyond, beyond)) / place
+        error[np.isnan(got) & np.isnan(want)] = 0
+        error[np.isnan(got) != np.isnan(want)] = INF
+        error[(np.signbit(got) != np.signbit(want)) & ~np.isnan(want)] = INF
+    return error
+
+
+def check(name: str, dtype: str, operands: tuple[np.ndarray, ...]) -> float:
+    got = loop(name, dtype, len(operands))(*operands)
+    with np.errstate(all="ignore"):
+        error = ulps(got, ORACLES[name][0](*(x.astype(LONG) for x in operands)))
+    worst = int(error.argmax())
+    where = tuple(x[worst] for x in operands)
+    print(f"{name} {dtype}: {float(error[worst]):.3f} ulp at {where}, which gives {got[worst]!r}")
+    assert error[worst] <= ULPS, (name, dtype, where, got[worst])
+    return float(error[worst])
+
+
+needs_long_double = pytest.mark.skipif(
+    np.finfo(LONG).nmant < 63, reason="no long double with more digits than a double"
+)
+
+
+@needs_long_double
+@pytest.mark.parametrize(("name", "dtype"), FUNCTIONS)
+def test_within_two_ulp(name: str, dtype: str, rng: np.random.Generator, long_mode: bool) -> None:
+    for _ in range(50 if long_mode else 1):
+        count = 1_000_000 if long_mode else 100_000
+        check(name, dtype, pairs(rng, name, dtype, count) if name in BINARY else (arguments(rng, dtype, count),))
+
+
+@needs_long_double
+@pytest.mark.long
+@pytest.mark.parametrize("name", UNARY)
+def test_every_single(name: str) -> None:
+    step = 2**22
+    worst = max(
+        check(name, "f4", (np.arange(first, first + step, dtype="u4").view("f4"),)) for first in range(0, 2**32, step)
+    )
+    print(f"{name}: {worst:.3f} ulp over all floats")
+
+
+def exactly(name: str, *operands: float) -> mpf:
+    with mpmath.workprec(1300):
+        return ORACLES[name][1](*map(mpf, operands))
+
+
+def exact_ulps(name: str, got: np.ndarray, operands: tuple[np.ndarray, ...]) -> list[float]:
+    """As `ulps`, by mpmath; for finite results."""
+    errors = []
+    for value, *where in zip(got.tolist(), *(x.tolist() for x in operands), strict=True):
+        want = exactly(name, *where)
+        place = float(np.spacing(abs(got.dtype.type(float(want)))))
+        with mpmath.workprec(1300):
+            errors.append(float(abs(mpf(value) - want) / place))
+    return errors
+
+
+@pytest.mark.parametrize("name", ["sin", "cos", "tan"])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_multiples_of_half_pi(name: str, dtype: str, rng: np.random.Generator) -> None:
+    """The numbers next to multiples of pi/2 of all sizes: what is left of them has few digits."""
+    with mpmath.workprec(1300):
+        largest = 1020 if dtype == "f8" else 126
+        factors = [
+            *range(1, 40),
+            *(int(2.0 ** rng.uniform(5, 52)) << int(rng.integers(0, largest - 53)) for _ in range(300)),
+        ]
+        points = np.array([float(k * mpmath.pi / 2) for k in factors]).astype(dtype)
+    # known to come closest, for doubles: 6381956970095103 * 2**797 (Muller et al., 2018); for floats: 16367173 * 2**72
+    hardest = 6381956970095103 * 2.0**797 if dtype == "f8" else 16367173 * 2.0**72
+    points = points[np.isfinite(points)]
+    x = np.concatenate([near(points, dtype, 1), np.array([hardest, -hardest], dtype)])
+    errors = exact_ulps(name, loop(name, dtype)(x), (x,))
+    worst = int(np.argmax(errors))
+    assert errors[worst] <= ULPS, x[worst]
+
+
+@needs_long_double
+@pytest.mark.parametrize("name", ORACLES)
+def test_long_doubles_are_good_judges(name: str, rng: np.random.Generator) -> None:
+    """The oracle against mpmath: within a hundredth of a unit in the last place of a double."""
+    operands = pairs(rng, name, "f8", 150) if name in BINARY else (arguments(rng, "f8", 200),)
+    with np.errstate(all="ignore"):
+        want = ORACLES[name][0](*(x.astype(LONG) for x in operands))
+        normal = (abs(want) < np.finfo("f8").max) & (abs(want) > np.finfo("f8").tiny)
+    chosen = rng.permutation(np.flatnonzero(normal))[:300]
+    for i in chosen:
+        exact = exactly(name, *(float(x[i]) for x in operands))
+        fraction, exponent = np.frexp(want[i])  # in two doubles, neither of which vanishes
+        high = float(fraction)
+        with mpmath.workprec(1300):
+            judged = mpmath.ldexp(mpf(high) + mpf(float(fraction - LONG(high))), int(exponent))
+            assert abs(judged - exact) <= abs(exact) * 2.0**-60, [x[i] for x in operands]
+
+
+# C's Annex F, which NumPy follows: what comes of ±0, of ±inf, and of numbers outside the domain
+SPECIAL = {
+    "exp": [(0.0, 1), (-0.0, 1), (INF, INF), (-INF, 0.0)],
+    "exp2": [(0.0, 1), (-0.0, 1), (INF, INF), (-INF, 0.0), (10, 1024), (-3, 0.125)],
+    "expm1": [(0.0, 0.0), (-0.0, -0.0), (INF, INF), (-INF, -1)],
+    "log": [(0.0, -INF), (-0.0, -INF), (1, 0.0), (INF, INF), (-INF, NAN), (-1, NAN)],
+    "log2": [(0.0, -INF), (-0.0, -INF), (1, 0.0), (INF, INF), (-INF, NAN), (-1, NAN), (1024, 10), (0.125, -3)],
+    "log10": [(0.0, -INF), (-0.0, -INF), (1, 0.0), (INF, INF), (-INF, NAN), (-1, NAN), (1000, 3), (1e10, 10)],
+    "log1p": [(0.0, 0.0), (-0.0, -0.0), (-1, -INF), (INF, INF), (-INF, NAN), (-2, NAN)],
+    "sigmoid": [(0.0, 0.5), (-0.0, 0.5), (INF, 1), (-INF, 0.0)],
+    "sin": [(0.0, 0.0), (-0.0, -0.0), (INF, NAN), (-INF, NAN)],
+    "cos": [(0.0, 1), (-0.0, 1), (INF, NAN), (-INF, NAN)],
+    "tan": [(0.0, 0.0), (-0.0, -0.0), (INF, NAN), (-INF, NAN)],
+    "sinh": [(0.0, 0.0), (-0.0, -0.0), (INF, INF), (-INF, -INF)],
+    "cosh": [(0.0, 1), (-0.0, 1), (INF, INF), (-INF, INF)],
+    "tanh": [(0.0, 0.0), (-0.0, -0.0), (INF, 1), (-INF, -1)],
+    "asinh": [(0.0, 0.0), (-0.0, -0.0), (INF, INF), (-INF, -INF)],
+    "acosh": [(1, 0.0), (INF, INF), (0.5, NAN), (0.0, NAN), (-INF, NAN)],
+    "atanh": [(0.0, 0.0), (-0.0, -0.0), (1, INF), (-1, -INF), (2, NAN), (-2, NAN), (INF, NAN)],
+    "sqrt": [(0.0, 0.0), (-0.0, -0.0), (INF, INF), (-1, NAN), (-INF, NAN), (9, 3)],
+    "cbrt": [(0.0, 0.0), (-0.0, -0.0), (INF, INF), (-INF, -INF), (27, 3), (-8, -2)],
+}
+
+
+@pytest.mark.parametrize(("name", "dtype"), list(itertools.product(UNARY, DTYPES)))
+def test_special_values(name: str, dtype: str) -> None:
+    x = np.array([NAN, *(x for x, _ in SPECIAL[name])], dtype)
+    want = np.array([NAN, *(want for _, want in SPECIAL[name])], dtype)
+    got = loop(name, dtype)(x)
+    np.testing.assert_array_equal(got, want)
+    numbers = ~np.isnan(want)
+    np.testing.assert_array_equal(np.signbit(got[numbers]), np.signbit(want[numbers]))
+
+
+@pytest.mark.parametrize(("name", "dtype"), list(itertools.product(BINARY, DTYPES)))
+def test_special_pairs(name: str, dtype: str) -> None:
+    """All pairs of special numbers, as C's functions have them, which NumPy calls for these dtypes."""
+    numbers = special_numbers(dtype)
+    x, y = (side.ravel() for side in np.meshgrid(numbers, numbers))
+    function = {"pow": np.float_power, "hypot": np.hypot, "atan2": np.arctan2}[name]
+    with np.errstate(all="ignore"):
+        want = function(x.astype("f8"), y.astype("f8"))
+    assert ulps(loop(name, dtype, 2)(x, y), want.astype(LONG)).max() <= ULPS
+
+
+@pytest.mark.parametrize(("name", "dtype"), FUNCTIONS)
+def test_vectors_are_as_scalars(name: str, dtype: str, rng: np.random.Generator) -> None:
+    arity = 2 if name in BINARY else 1
+    operands = [np.concatenate([any_bits(rng, dtype, 100), special_numbers(dtype)[:28]]) for _ in range(arity)]
+    for lanes in (4, 8):
+        got = Loop(MATHS[name], arity, np.dtype(dtype), lanes)(*operands)
+        np.testing.assert_array_equal(got, loop(name, dtype, arity)(*operands))
+
+
+def test_every_function_is_tested() -> None:
+    assert set(MATHS) == set(ORACLES)
+
+
+@pytest.mark.parametrize(("name", "dtype"), FUNCTIONS)
+def test_loops_are_simd(name: str, dtype: str) -> None:
+    compiled = loop(name, dtype, 2 if name in BINARY else 1)
+    if not compiled.has_fma:
+        pytest.skip("the packed instructions looked for are those of x86 processors with fused multiply-add")
+    called = re.findall(r"call <\d+ x (?:float|double)> @lamina", compiled.body)
+    packed = re.findall(r"\bv(?:mul|sqrt|fn?m(?:add|sub)\d+)p[sd]\b", compiled.assembly)
+    assert packed
+    assert bool(called) == (name in ("sin", "cos", "tan"))
+
+
+@pytest.mark.parametrize(
+    ("name", "digits"), [(name, digits) for name, fit in minimax.FITS.items() for digits in fit.terms]
+)
+def test_coefficients_are_those_found(name: str, digits: int) -> None:
+    found, _ = minimax.coefficients(minimax.FITS[name], digits)
+    assert getattr(polynomials, name)[digits] == found
