@@ -20,8 +20,8 @@ def gathered(obj: Any, wanted: DType | None, copy: bool | None) -> "NDArray[Any]
 
     Raises as `lamina.asarray` does.
 
-    >>> gathered([1, 2.5], None, None), gathered([300.5, -1], dtypes.uint8, None)
-    (array([1. , 2.5]), array([255,   0], dtype=uint8))
+    >>> gathered([1, 2.5], None, None), gathered(2**63, dtypes.uint64, None)
+    (array([1. , 2.5]), array(9223372036854775808, dtype=uint64))
     """
     own = any(hasattr(obj, name) for name in ("__array__", "__array_interface__", "__array_struct__", "__buffer__"))
     if not own and hasattr(obj, "__dlpack__"):
