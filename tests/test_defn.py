@@ -10,7 +10,7 @@ import sys
 import threading
 import warnings
 import weakref
-from collections import OrderedDict, namedtuple
+from collections import Counter, OrderedDict, namedtuple
 from dataclasses import dataclass
 from decimal import Decimal
 
@@ -303,6 +303,36 @@ def test_arguments_are_not_kept() -> None:
     del x, result
     gc.collect()
     assert [ref() for ref in gone] == [None, None]
+
+
+def test_a_function_that_is_dropped_is_freed_with_its_trace(tmp_path) -> None:
+    def dropped(number: int) -> list[weakref.ref]:
+        path = tmp_path / f"dropped_{number}.py"
+        path.write_text(
+            "def dropped(x):\n"
+            "    for _ in range(20):\n"
+            f"        x = x * scale + {number}\n"
+            "    return -x if x.sum() > 0 else scaled(x)\n"
+            "def scaled(x):\n"
+            f"    return x * scale * {number}\n"
+        )
+        scale = np.full(3, 0.5)
+        namespace = {"scale": scale}
+        exec(compile(path.read_text(), path, "exec"), namespace)
+        function, other = namespace["dropped"], namespace["scaled"]
+        decorated = lamina.defn(function, strict=True)
+        np.testing.assert_array_equal(decorated(np.full(3, -9.0)), function(np.full(3, -9.0)))
+        return [weakref.ref(each) for each in (scale, decorated, function, function.__code__, other.__code__)]
+
+    def of_lamina() -> Counter[type]:
+        gc.collect()
+        return Counter(kind for kind in map(type, gc.get_objects()) if str(kind.__module__).startswith("lamina."))
+
+    dropped(0)
+    before = of_lamina()
+    gone = [each for number in range(1, 50) for each in dropped(number)]
+    assert of_lamina() == before
+    assert [each() for each in gone] == [None] * 245
 
 
 def test_sixteen_threads_trace_once(traces: Traces) -> None:

@@ -23,7 +23,7 @@ import optree
 
 import lamina.array
 from lamina.expr.containers import flatten
-from lamina.trace.source import NoSource, definition_of
+from lamina.trace.source import NoSource, definition_of, of_code
 
 _VALUES = (bool, int, float, complex, str, bytes)
 _LIBRARIES = tuple(
@@ -249,7 +249,7 @@ def _or_none(read: Read) -> Any:
         return None
 
 
-@functools.lru_cache(maxsize=1024)
+@of_code
 def _names_in(code: CodeType) -> tuple[frozenset[str], frozenset[str]]:
     """The names of globals, cells and attributes that a function's code, with the functions inside it, reads.
 

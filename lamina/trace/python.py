@@ -346,15 +346,16 @@ def converted(function: FunctionType) -> Callable[..., Any]:
     """A user's function rewritten; itself where its source can't be had, since its operations are seen all the same."""
     if function.__code__.co_freevars and RUNTIME in function.__code__.co_freevars:
         return function  # one that a rewritten function made
+    try:
+        new = rewrite.rewritten(function, this)
+    except NoSource:
+        new = function
+    except Unsupported as error:
+        raise Untraceable(str(error)) from error
     scope = current()
     if scope is not None:
         remember_variables(scope.root, function)
-    try:
-        return rewrite.rewritten(function, this)
-    except NoSource:
-        return function
-    except Unsupported as error:
-        raise Untraceable(str(error)) from error
+    return new
 
 
 def _substitute(called: Any) -> Callable[..., Any] | None:

@@ -10,15 +10,14 @@ What is not rewritten, and why, is `Unsupported`.
 """
 
 import ast
-import functools
 import inspect
 import types
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 from lamina.trace.names import RUNTIME, Names
 from lamina.trace.rewriter import Rewriter
-from lamina.trace.source import Unsupported, definition_of
+from lamina.trace.source import Unsupported, definition_of, of_code
 
 
 def rewritten(function: types.FunctionType, runtime: Any) -> types.FunctionType:
@@ -26,7 +25,7 @@ def rewritten(function: types.FunctionType, runtime: Any) -> types.FunctionType:
 
     Raises `Unsupported` for a function whose source can't be had or holds what can't be traced.
     """
-    code = _rewritten_code(function.__code__, function.__code__.co_filename)
+    code = _rewritten(function.__code__).code
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
     cells[RUNTIME] = types.CellType(runtime)
     if "__class__" in code.co_freevars and "__class__" not in cells:
@@ -38,10 +37,16 @@ def rewritten(function: types.FunctionType, runtime: Any) -> types.FunctionType:
     return new
 
 
-@functools.lru_cache(maxsize=4096)
-def _rewritten_code(code: types.CodeType, filename: str) -> types.CodeType:
-    """The code rewritten; codes of two files may be equal, but for the lines of their errors."""
-    where = f"{filename}:{code.co_firstlineno}"
+class _Rewritten(NamedTuple):
+    """A function's code, rewritten, and the global variables that it binds."""
+
+    code: types.CodeType
+    globals: frozenset[str]
+
+
+@of_code
+def _rewritten(code: types.CodeType) -> _Rewritten:
+    where = f"{code.co_filename}:{code.co_firstlineno}"
     if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         raise Unsupported(f"{code.co_name} ({where}) is a generator or a coroutine")
     definition = definition_of(code)
@@ -63,16 +68,15 @@ def _rewritten_code(code: types.CodeType, filename: str) -> types.CodeType:
     compiled = compile(module, code.co_filename, "exec")
     outer_code = next(c for c in compiled.co_consts if isinstance(c, types.CodeType))
     inner_code = next(c for c in outer_code.co_consts if isinstance(c, types.CodeType))
-    _globals_bound[code] = frozenset(names.globals)
-    return _renamed(inner_code, code.co_name, code.co_qualname)
-
-
-_globals_bound: dict[types.CodeType, frozenset[str]] = {}
+    return _Rewritten(_renamed(inner_code, code.co_name, code.co_qualname), frozenset(names.globals))
 
 
 def globals_bound_by(function: types.FunctionType) -> frozenset[str]:
-    """The global variables that a function binds, as far as it has been rewritten before."""
-    return _globals_bound.get(function.__code__, frozenset(function.__code__.co_names))
+    """The global variables that a function binds; those that it names, if it can't be rewritten."""
+    try:
+        return _rewritten(function.__code__).globals
+    except Unsupported:
+        return frozenset(function.__code__.co_names)
 
 
 def _renamed(code: types.CodeType, name: str, qualname: str) -> types.CodeType:

@@ -1,10 +1,15 @@
 """The syntax tree of a function: its source found, parsed, and told apart from its neighbours."""
 
 import ast
+import functools
 import inspect
 import textwrap
 import types
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
+from weakref import WeakKeyDictionary
+
+Found = TypeVar("Found")
 
 
 class Unsupported(Exception):
@@ -13,6 +18,21 @@ class Unsupported(Exception):
 
 class NoSource(Unsupported):
     """A function whose source can't be had."""
+
+
+def of_code(find: Callable[[types.CodeType], Found]) -> Callable[[types.CodeType], Found]:
+    """The function, with what it finds of a code object remembered for as long as the code is there."""
+    known: WeakKeyDictionary[types.CodeType, dict[str, Found]] = WeakKeyDictionary()
+
+    @functools.wraps(find)
+    def found(code: types.CodeType) -> Found:
+        # codes of two files may be equal, but for the lines of their errors
+        of_files = known.setdefault(code, {})
+        if code.co_filename not in of_files:
+            of_files[code.co_filename] = find(code)
+        return of_files[code.co_filename]
+
+    return found
 
 
 def definition_of(code: types.CodeType) -> Any:

@@ -124,8 +124,9 @@ def test_a_length_that_is_traced_is_asked_for():
 
 
 def test_only_the_cpu():
-    for create in [lamina.zeros, lamina.arange, lamina.eye, lamina.asarray]:
-        assert create(3, device="cpu").shape in ((), (3,), (3, 3))
+    shapes = {lamina.zeros: (3,), lamina.arange: (3,), lamina.eye: (3, 3), lamina.asarray: ()}
+    for create, shape in shapes.items():
+        assert create(3, device="cpu").shape == shape
         with pytest.raises(ValueError, match="device"):
             create(3, device="gpu")
 
