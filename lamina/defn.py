@@ -11,7 +11,6 @@ import threading
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, overload
-from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -80,7 +79,6 @@ class Defn:
         self._entries: dict[Any, _Entry] = {}
         self._pinned: dict[Any, tuple[int, ...]] = {}
         self._plain: set[Any] = set()  # signatures that can't be traced
-        self._of_classes: WeakKeyDictionary[Any, dict[str, _Kept]] = WeakKeyDictionary()
         self._lock = threading.RLock()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -181,16 +179,18 @@ class Defn:
         if instance is None:
             return self
         # one compiled method for each object, kept by the object, so that it is freed with it
-        kept = getattr(instance, "__dict__", {})
-        if not isinstance(kept, dict):  # a class, of a classmethod around this: its attributes are a read-only view
-            kept = self._of_classes.setdefault(instance, {})
-        name = f"_lamina_{self._qualname}"
+        kept, name = getattr(instance, "__dict__", {}), f"_lamina_{self._qualname}"
         found = kept.get(name)
         if found is None or not found.is_for(instance, self._function):
-            bound = Defn(self._function.__get__(instance, owner), self._compiler, self._strict, self._options)
-            if found is not None:
-                kept.pop(name, None)
-            found = kept.setdefault(name, _Kept(bound))
+            with self._lock:
+                found = kept.get(name)
+                if found is None or not found.is_for(instance, self._function):
+                    method = self._function.__get__(instance, owner)
+                    found = _Kept(Defn(method, self._compiler, self._strict, self._options))
+                    if isinstance(kept, dict):
+                        kept[name] = found
+                    else:  # a class, of a classmethod around this: its attributes are a read-only view
+                        type.__setattr__(instance, name, found)
         return found.defn
 
     def __reduce__(self) -> str:

@@ -807,6 +807,25 @@ def test_a_method_is_freed_with_its_object() -> None:
     assert gone() is None
 
 
+def test_a_method_of_a_class_is_freed_with_the_class() -> None:
+    class Base:
+        scale = 2.0
+
+        @classmethod
+        @lamina.defn
+        def scaled(cls, x):
+            return x * cls.scale
+
+    def dropped(scale: float) -> weakref.ref:
+        child = type("Child", (Base,), {"scale": scale})
+        assert [child.scaled(3.0), Base.scaled(3.0)] == [3.0 * scale, 6.0]
+        return weakref.ref(child)
+
+    gone = [dropped(scale) for scale in (3.0, 4.0)]
+    gc.collect()
+    assert [each() for each in gone] == [None, None]
+
+
 def test_methods_of_objects_without_a_dict() -> None:
     class Slotted:
         __slots__ = ("k",)
