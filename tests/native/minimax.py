@@ -57,6 +57,11 @@ def _sqrt_argument(function: Function) -> Function:
     return lambda z: function(mp.sqrt(z))
 
 
+def _middle(v: mpf) -> mpf:
+    """The x with v = (x - 2) / (x + 2)."""
+    return 2 * (1 + v) / (1 - v)
+
+
 HALF_LOG2 = mp.log(2) / 2 * mpf("1.0001")
 QUARTER_PI = mp.pi / 4 * mpf("1.001")
 LEAST = mpf("1e-6")  # a grid starts here where the function is a limit at 0
@@ -103,6 +108,16 @@ FITS = {
         {24: 5, 53: 12},
     ),
     "ASIN": Fit(_sqrt_argument(lambda x: (mp.asin(x) - x) / x**3), LEAST, mpf("0.25"), lambda z: z, {24: 5, 53: 13}),
+    # erf(x) = x + x * ERF(x**2) for |x| <= 1
+    "ERF": Fit(_sqrt_argument(lambda x: mp.erf(x) / x - 1), LEAST, mpf(1), lambda z: mpf(1), {24: 7, 53: 13}),
+    # 1 - erf(x) = e**(-x**2) * ERFC((x - 2) / (x + 2)) for 1 <= x <= 6
+    "ERFC": Fit(
+        lambda v: mp.erfc(_middle(v)) * mp.exp(_middle(v) ** 2),
+        mpf(-1) / 3,
+        mpf(1) / 2,
+        lambda v: mp.exp(-(_middle(v) ** 2)),
+        {24: 5, 53: 12},
+    ),
     # a first approximation of x**(-1/3)
     "CBRT": Fit(lambda x: mp.cbrt(1 / x), mpf("0.5"), mpf(4), mp.cbrt, {24: 5, 53: 6}),
 }

@@ -25,7 +25,7 @@ from collections.abc import Callable
 
 from llvmlite import ir
 
-from lamina.compilers.native.maths import exponential, logarithmic, powers, trigonometric
+from lamina.compilers.native.maths import exponential, inverse_trigonometric, logarithmic, powers, trigonometric
 from lamina.compilers.native.maths.lanes import Real
 
 
@@ -46,6 +46,7 @@ MATHS: dict[str, Callable[..., ir.Value]] = {
         exponential.sinh,
         exponential.cosh,
         exponential.tanh,
+        exponential.erf,
         logarithmic.log,
         logarithmic.log2,
         logarithmic.log10,
@@ -56,6 +57,10 @@ MATHS: dict[str, Callable[..., ir.Value]] = {
         trigonometric.sin,
         trigonometric.cos,
         trigonometric.tan,
+        inverse_trigonometric.asin,
+        inverse_trigonometric.acos,
+        inverse_trigonometric.atan,
+        inverse_trigonometric.atan2,
         powers.pow,
         powers.sqrt,
         powers.cbrt,

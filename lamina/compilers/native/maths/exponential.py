@@ -9,7 +9,7 @@ the greater ones are kept as pairs.
 from typing import NamedTuple
 
 from lamina.compilers.native.maths.lanes import Pair, Real, Whole, exact_product, ordered_sum
-from lamina.compilers.native.maths.polynomials import COSH, EXP, EXP2, LOG2_E, LOG_2, SINH
+from lamina.compilers.native.maths.polynomials import COSH, ERF, ERFC, EXP, EXP2, LOG2_E, LOG_2, SINH
 
 _UP = 0.6932  # a little more than log(2)
 
@@ -116,3 +116,15 @@ def tanh(x: Real) -> Real:
     """The hyperbolic tangent, within 1 ulp: the quotient of the other two."""
     s, c, _ = _hyperbolic(abs(x).clipped(0.0, (x.format.digits + 3) * _UP / 2))
     return s.over(c).total().with_sign(x)
+
+
+def erf(x: Real) -> Real:
+    """The error function, within 2 ulp: a polynomial up to 1, and 1 - e**(-x**2) times another above.
+
+    The other is one of (x - 2) / (x + 2), in which the factor is smooth. The division at 1 is after Cody, "Rational
+    Chebyshev approximations for the error function", 1969.
+    """
+    size = abs(x).clipped(0.0, 6.0)
+    square = size * size
+    rest = exp(-square) * ((size - 2.0) / (size + 2.0)).polynomial(ERFC)
+    return size.fma(square.polynomial(ERF), size).where(size < 1.0, 1.0 - rest).with_sign(x)

@@ -111,6 +111,9 @@ class Mask(Lane):
     def __or__(self, other: "Mask") -> "Mask":
         return self._make(self.builder.or_(self.value, other.value))
 
+    def __xor__(self, other: "Mask") -> "Mask":
+        return self._make(self.builder.xor(self.value, other.value))
+
     def __invert__(self) -> "Mask":
         return self._make(self.builder.not_(self.value))
 
@@ -250,6 +253,10 @@ class Real(Lane):
     def is_nan(self) -> Mask:
         """Whether it is NaN."""
         return Mask(self.builder, self.builder.fcmp_unordered("uno", self.value, self.value))
+
+    def has_sign(self) -> Mask:
+        """Whether the sign bit is set."""
+        return ~(self.whole() >> (self.format.bits - 1)).is_zero()
 
     def where(self, mask: Mask, otherwise: "Real | float") -> "Real":
         """This where the mask holds, `otherwise` elsewhere."""

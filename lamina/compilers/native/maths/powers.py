@@ -82,18 +82,21 @@ def cbrt(x: Real) -> Real:
     return result.where((x < 0.0) | (x > 0.0), x).where(size < math.inf, x).with_sign(x)
 
 
-# Above the first number x is multiplied by the third, below the second by the last.
-_HYPOT_SCALES = {64: (2.0**500, 2.0**-450, 2.0**-600, 2.0**600), 32: (2.0**60, 2.0**-50, 2.0**-70, 2.0**90)}
+# Above the first number the factor is the second; below the third it is the last.
+_FACTORS = {64: (2.0**500, 2.0**-600, 2.0**-450, 2.0**600), 32: (2.0**60, 2.0**-70, 2.0**-50, 2.0**90)}
+
+
+def size_factor(x: Real) -> Real:
+    """A power of 2 times which x > 0 has a square and an inverse in the range of normal numbers."""
+    high, down, low, up = _FACTORS[x.format.bits]
+    return x.constant(1.0).but(x > high, down).but(x < low, up)
 
 
 def hypot(x: Real, y: Real) -> Real:
-    """sqrt(x**2 + y**2), within 1 ulp, where the squares alone would overflow or vanish too."""
+    """sqrt(x**2 + y**2), within 2 ulp, where the squares alone would overflow or vanish too."""
     x, y = abs(x), abs(y)
-    greater = x.where(x > y, y)
-    high, low, down, up = _HYPOT_SCALES[x.format.bits]
-    great, little = greater > high, greater < low
-    factor = x.constant(1.0).but(great, down).but(little, up)
-    inverse = x.constant(1.0).but(great, 1 / down).but(little, 1 / up)
+    factor = size_factor(x.where(x > y, y))
     a, b = x * factor, y * factor
+    inverse = (-factor.whole() + 2 * (x.format.bias << x.format.fraction)).real(x)
     result = a.fma(a, b * b).sqrt() * inverse
     return result.but(x.equals(math.inf) | y.equals(math.inf), math.inf)
