@@ -220,8 +220,8 @@ def test_the_judges_are_good(name: str, dtype: str, rng: np.random.Generator) ->
         fraction, exponent = np.frexp(want[i])  # in two doubles, neither of which vanishes
         high = float(fraction)
         with mpmath.workprec(1300):
-            judged = mpmath.ldexp(mpf(high) + mpf(float(fraction - LONG(high))), int(exponent))
-            assert abs(judged - exact) <= abs(exact) * np.finfo(dtype).eps / 64, [x[i] for x in operands]
+            value = mpmath.ldexp(mpf(high) + mpf(float(fraction - LONG(high))), int(exponent))
+            assert abs(value - exact) <= abs(exact) * np.finfo(dtype).eps / 64, [x[i] for x in operands]
 
 
 # C's Annex F, which NumPy follows: what comes of ±0, of ±inf, and of numbers outside the domain
