@@ -521,9 +521,16 @@ def _returned(
         writes += [(given_arrays[member.place], placed(held, member.layout)) for member in members]
     _write(writes)
     as_lamina = any(isinstance(leaf, Array) for leaf in leaves)
+    returned = entry.traced.leaves
 
-    def shift(leaf: Output) -> int:
-        return sum(int(results[place]) * stride for place, stride in leaf.shifts)
+    def seen(memory: np.ndarray, leaf: Output) -> np.ndarray:
+        shift = sum(int(results[place]) * stride for place, stride in leaf.shifts)
+        if not leaf.lengths:
+            return placed(memory, leaf.layout, shift)
+        whole = leaf.layout or Layout.contiguous(memory.shape)
+        lengths = {axis: int(results[place]) for axis, place in leaf.lengths}
+        shape = [lengths.get(axis, extent) for axis, extent in enumerate(whole.shape)]
+        return placed(memory, Layout(shape, whole.strides, whole.offset), shift)
 
     def result(leaf: Any) -> Any:
         if not isinstance(leaf, Output):
@@ -535,16 +542,18 @@ def _returned(
         if isinstance(given, int) and _is_of_kind(leaves[given], leaf.kind):
             return leaves[given]
         if leaf.memory >= 0:
-            array = placed(results[leaf.memory], leaf.layout, shift(leaf))
+            array = seen(results[leaf.memory], leaf)
+            if leaf.lengths and sum(isinstance(each, Output) and each.memory == leaf.memory for each in returned) == 1:
+                array = array.copy("K")  # what is beyond the lengths need not be kept
         else:
             root = params[-1 - leaf.memory]
             assert isinstance(root, Root)
             for member in root.members:
                 is_all_of_it = member.layout == leaf.layout and leaf.node.shape == arrays[member.place].shape
-                if is_all_of_it and not leaf.shifts and not leaf.is_frozen:
+                if is_all_of_it and not leaf.shifts and not leaf.lengths and not leaf.is_frozen:
                     return leaves[entry.arguments.arrays[member.place]]
             # an argument's own memory, also where a copy of it (in the machine's byte order) was computed with
-            array = placed(np.asarray(memory_of(root, given_arrays), order="C"), leaf.layout, shift(leaf))
+            array = seen(np.asarray(memory_of(root, given_arrays), order="C"), leaf)
         if leaf.is_frozen or (leaf.layout is not None and not leaf.layout.is_distinct):
             array = array.view()
             array.flags.writeable = False
@@ -556,7 +565,7 @@ def _returned(
             return decoded(array, int(results[leaf.code]))
         return array[()] if leaf.kind is Kind.SCALAR else array.item()
 
-    return unflatten(entry.traced.structure, [result(leaf) for leaf in entry.traced.leaves])
+    return unflatten(entry.traced.structure, [result(leaf) for leaf in returned])
 
 
 def _write(writes: Sequence[tuple[np.ndarray, np.ndarray]]) -> None:

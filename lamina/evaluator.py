@@ -23,11 +23,14 @@ Environment = dict[Expr, Any]
 Step = Callable[[Environment], Any]
 
 
-def compile_graph(graph: Graph) -> Callable[..., list[np.ndarray]]:
+def compile_graph(graph: Graph, *, poison: bool = False) -> Callable[..., list[np.ndarray]]:
     """A function of the graph's params, NumPy arrays, that gives its outputs' leaves, then its updates, NumPy arrays.
 
     The graph's effects happen in order, before the outputs that don't feed them are computed. What a callback or a
     ``check`` raises comes through, with a note of the user's line; what was shown or called before stays so.
+
+    With `poison`, what a ``view`` with lengths has beyond them is NaN, the least integer or True, and not 0: a result
+    that differs with it has read what is not specified.
 
     >>> import lamina
     >>> graph = lamina.trace(lambda x: {"twice": x * 2}, lamina.Spec(lamina.int64, (3,)))
@@ -35,7 +38,7 @@ def compile_graph(graph: Graph) -> Callable[..., list[np.ndarray]]:
     [array([0, 2, 4])]
     """
     params, updated = graph.params, [node for _, node in graph.updates]
-    scope = _Scope(_Plan(), with_effects(graph.effects, (graph.outputs, updated)))
+    scope = _Scope(_Plan(poison), with_effects(graph.effects, (graph.outputs, updated)))
 
     def run(*arguments: np.ndarray) -> list[np.ndarray]:
         environment: Environment = dict(zip(params, arguments, strict=True))
@@ -48,8 +51,9 @@ def compile_graph(graph: Graph) -> Callable[..., list[np.ndarray]]:
 class _Plan:
     """The steps of one compiled graph, each made once, when its node is first met."""
 
-    def __init__(self) -> None:
+    def __init__(self, poison: bool = False) -> None:
         self._steps: dict[Expr, Step] = {}
+        self._poison = poison
 
     def step(self, node: Expr) -> Step:
         """The function that computes a node from the values of its operands."""
@@ -63,6 +67,12 @@ class _Plan:
                 raise NotImplementedError(f"the evaluator has no op {node.op!r}")
             self._steps[node] = step
         return step
+
+    def beyond(self, dtype: np.dtype) -> Any:
+        """What an array of this dtype has beyond its length."""
+        if not self._poison:
+            return 0
+        return np.iinfo(dtype).min or np.iinfo(dtype).max if dtype.kind in "iu" else np.array(np.nan).astype(dtype)
 
 
 class _Scope:
@@ -371,22 +381,41 @@ def _placed(root: np.ndarray, layout: Layout, shifts: Sequence[tuple[int, int]])
     return placed(root, layout, shift)
 
 
+def _seen(layout: Layout, lengths: Sequence[tuple[int, Expr]], env: Environment) -> Layout:
+    """A layout up to its lengths; `ValueError` for a length that is none of its axis."""
+    shape = list(layout.shape)
+    for axis, node in lengths:
+        length = int(env[node])
+        if not 0 <= length <= shape[axis]:
+            raise ValueError(f"a length of {length} along an axis of {shape[axis]}")
+        shape[axis] = length
+    return Layout(shape, layout.strides, layout.offset)
+
+
 def _view(node: Expr, plan: _Plan) -> Step:
-    root, layout, shifts = node.args
+    root, layout, shifts, lengths = node.args
 
     def step(env: Environment) -> Any:
         # a view of NumPy's, whose strides are the layout's: what follows adds up in the order that NumPy would
-        return _placed(np.ascontiguousarray(env[root]), layout, [(env[by], stride) for by, stride in shifts])
+        memory, by = np.ascontiguousarray(env[root]), [(env[by], stride) for by, stride in shifts]
+        if not lengths:
+            return _placed(memory, layout, by)
+        seen = _seen(layout, lengths, env)
+        padded = np.full(layout.shape, plan.beyond(memory.dtype), memory.dtype)
+        padded[tuple(map(slice, seen.shape))] = _placed(memory, seen, by)
+        return padded
 
     return step
 
 
 def _update(node: Expr, plan: _Plan) -> Step:
-    root, layout, shifts, value = node.args
+    root, layout, shifts, lengths, value = node.args
 
     def step(env: Environment) -> Any:
         result = np.array(env[root], order="C")
-        _placed(result, layout, [(env[by], stride) for by, stride in shifts])[...] = env[value]
+        seen = _seen(layout, lengths, env)
+        part = env[value][tuple(map(slice, seen.shape))]
+        _placed(result, seen, [(env[by], stride) for by, stride in shifts])[...] = part
         return result
 
     return step

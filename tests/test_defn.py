@@ -975,7 +975,7 @@ def test_options() -> None:
     assert f(1) == 2
     with pytest.raises(ValueError, match=r"no compiler is named 'nope'; those installed are .*evaluator"):
         lamina.defn(lambda x: x, compiler="nope")
-    with pytest.raises(TypeError, match=r"the compiler 'evaluator' has no options, but got \['speed'\]"):
+    with pytest.raises(TypeError, match=r"the compiler 'evaluator' has the options \['poison'\], but got \['speed'\]"):
         lamina.defn(lambda x: x, speed=1)(1)
     with pytest.raises(TypeError, match="expected a function, but got 3"):
         lamina.defn(3)

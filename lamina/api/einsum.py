@@ -216,7 +216,7 @@ def diagonal_of(value: Value, first: int, second: int, offset: int = 0) -> Value
         [*(strides[axis] for axis in rest), strides[first] + strides[second]],
         before * strides[first] + after * strides[second],
     )
-    return emit("view", value, diagonal, ())
+    return emit("view", value, diagonal, (), ())
 
 
 # Contractions

@@ -21,9 +21,12 @@ from lamina.trace.build import (
 from lamina.trace.elementwise import elementwise
 from lamina.trace.function import function
 from lamina.trace.index import layout_of, parse, select
+from lamina.trace.lengths import selected
+from lamina.trace.masks import undecided_mask
 from lamina.trace.reduction import axis_of
 from lamina.trace.shapes import along, as_array, line_axis
 from lamina.trace.value import Kind, Value
+from lamina.trace.windows import has_window, window
 
 __all__ = ["getitem", "scatter", "take", "take_along_axis"]
 
@@ -37,11 +40,11 @@ Combine = Literal[
 def getitem(x: Any, key: Any, /) -> Any:
     """``x[key]`` with NumPy's meaning of every key: integers, slices, None, ``...``, index arrays and masks.
 
-    Integers, slices, None and ``...`` give a view. Integers may be traced: a negative one counts from the end at run
-    time, too. A mask must be known while tracing, since the shape of the result depends on it.
+    Integers, slices, None and ``...`` give a view. Integers and the bounds of slices may be traced: a negative one
+    counts from the end at run time, too. Of slices and masks that a run alone knows, the result has lengths beside it.
 
     Raises IndexError for what NumPy refuses, at run time where the indices are traced; a child of
-    NotImplementedError for a traced mask.
+    NotImplementedError for traced masks beside index arrays.
 
     >>> getitem([[1, 2, 3], [4, 5, 6]], (slice(None), [0, 2]))
     lamina.Array([[1, 3],
@@ -50,6 +53,13 @@ def getitem(x: Any, key: Any, /) -> Any:
     value = as_value(x)
     if value.kind is Kind.NUMBER:
         raise TypeError(f"a Python number has no elements to index, but it was indexed with {key!r}")
+    if value.cell is not None and has_window(key):
+        part = window(value, key)
+        if part is not NotImplemented:
+            return part
+    under = undecided_mask(value, key)
+    if under is not None:
+        return selected(under.view, under.mask, under.axis, under.is_first)
     return select(value, parse(key, value.shape))
 
 
@@ -152,7 +162,7 @@ def scatter(x: Any, index: Any, values: Any, /, combine: Combine = "set") -> Any
     updates = _cast(as_value(values, "values"), value.dtype, combine)
     if key.is_basic and combine == "set":
         layout = layout_of(key, value.shape)
-        return emit("update", value, layout, (), _assigned(updates, layout.shape))
+        return emit("update", value, layout, (), (), _assigned(updates, layout.shape))
     size = math.prod(value.shape)
     places = select(reshape(emit("iota", size, dt.int64), value.shape), key)
     updates = _assigned(updates, places.shape)

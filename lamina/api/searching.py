@@ -18,6 +18,7 @@ from lamina.trace.build import (
 from lamina.trace.concrete import concrete
 from lamina.trace.elementwise import elementwise
 from lamina.trace.function import function
+from lamina.trace.lengths import nonzero as nonzero_places
 from lamina.trace.order import emit_in_order
 from lamina.trace.reduction import array_of, axes_of, expect_no_out, place, reduce, total
 from lamina.trace.value import Value
@@ -62,11 +63,11 @@ def argmin(x: Any, /, *, axis: Any = None, keepdims: bool = False, out: None = N
 
 
 @function
-def nonzero(x: Any, /) -> tuple[Value, ...]:
+def nonzero(x: Any, /) -> tuple[Any, ...]:
     """The places of the elements that aren't zero, in C order: one int64 array an axis.
 
-    How many there are depends on the elements, so they must be known: `lamina.errors.DataDependentShapeError` for a
-    traced x. Raises `ValueError` for a scalar.
+    How many there are depends on the elements: where a run alone knows them, the result has its length beside it.
+    Raises `ValueError` for a scalar.
 
     >>> import lamina
     >>> lamina.nonzero(lamina.asarray([[0, 5], [7, 0]]))
@@ -75,6 +76,8 @@ def nonzero(x: Any, /) -> tuple[Value, ...]:
     value = array_of(x)
     if not value.shape:
         raise ValueError("x must have an axis, but it is a scalar: reshape it to (1,)")
+    if value.is_traced and value.deciding_numbers() is None:
+        return nonzero_places(to_dtype(value, dt.bool))
     instead = "a mask and lamina.where, a reduction with where=mask, or lamina.count_nonzero"
     return tuple(fresh(each) for each in np.nonzero(concrete(value, "the result", instead)))
 

@@ -22,9 +22,13 @@ Compiler = Callable[[Graph, Mapping[str, Any]], Compiled]
 
 
 def evaluator(graph: Graph, options: Mapping[str, Any]) -> Compiled:
-    """The compiler that runs a graph one node at a time on NumPy; it has no options."""
-    expect_options("evaluator", options, ())
-    return compile_graph(graph)
+    """The compiler that runs a graph one node at a time on NumPy.
+
+    With the option ``poison=True`` what lies beyond a run-time length is filled with NaN (the least integer, True): a
+    result that changes has read it. Raises `TypeError` for any other option.
+    """
+    expect_options("evaluator", options, ("poison",))
+    return compile_graph(graph, poison=bool(options.get("poison", False)))
 
 
 _BUILT_IN: dict[str, Compiler] = {"evaluator": evaluator}

@@ -22,11 +22,13 @@ op                 args                                                scope
 ``hook``           ``(value, name, callback)``                         parent
 ``check``          ``(predicate, exception, message)``                 parent
 ``move``           ``(x, movement)``: a movement of `lamina.layout`    parent
-``view``           ``(root, layout, shifts)``: the elements of the     parent
-                   root's memory (C order) that the layout names;
-                   shifts are ``(node, stride)`` pairs
-``update``         ``(root, layout, shifts, value)``: the root with    parent
-                   those elements replaced
+``view``           ``(root, layout, shifts, lengths)``: the elements   parent
+                   of the root's memory (C order) that the layout
+                   names; shifts are ``(node, stride)`` pairs that
+                   move it; lengths are ``(axis, node)`` pairs: what
+                   is beyond them along the axis is not specified
+``update``         ``(root, layout, shifts, lengths, value)``: the     parent
+                   root with those elements replaced, up to the lengths
 =================  ==================================================  ===============================================
 
 Inner scopes read their inputs through ``parameter`` nodes: a ``while``'s from ``arg``, a ``fun``'s from ``params``, a
@@ -130,8 +132,8 @@ CROSSINGS: dict[str, Crossing] = {
     "hook": Crossing((0,)),
     "check": Crossing((0,)),
     "move": Crossing((0,)),
-    "view": Crossing((0, 2)),
-    "update": Crossing((0, 2, 3)),
+    "view": Crossing((0, 2, 3)),
+    "update": Crossing((0, 2, 3, 4)),
 }
 
 

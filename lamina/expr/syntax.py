@@ -128,29 +128,42 @@ def _move(x: Expr, movement: Any) -> Result:
     return x.dtype, movement.fit(x.shape)[0]
 
 
-def _expect_view(name: str, root: Expr, layout: Layout, shifts: Any) -> None:
+def _expect_view(name: str, root: Expr, layout: Layout, shifts: Any, lengths: Any) -> None:
     _expect(name, "layout", layout, Layout)
     _expect(name, "shifts", shifts, tuple)
-    # shifts move it at run time: what stays is how far it reaches
-    elements = math.prod(root.shape)
-    low, high = layout.span
-    if high - (low if shifts else 0) > elements:
-        raise ValueError(f"{name}: the layout {layout} reaches beyond the {elements} elements of its root")
+    _expect(name, "lengths", lengths, tuple)
     for pair in shifts:
         if not isinstance(pair, tuple) or len(pair) != 2 or type(pair[0]) is not Expr or type(pair[1]) is not int:
             raise TypeError(f"{name}: a shift must be a pair (node, stride), but it is {pair!r}")
-        shift = pair[0]
-        if shift.shape != () or shift.dtype.kind not in ("signed", "unsigned"):
-            raise TypeError(f"{name}: a shift must be one integer, but it is {describe(shift.dtype, shift.shape)}")
+        _expect_integer(name, "a shift", pair[0])
+    axes = []
+    for pair in lengths:
+        if not isinstance(pair, tuple) or len(pair) != 2 or type(pair[0]) is not int or type(pair[1]) is not Expr:
+            raise TypeError(f"{name}: a length must be a pair (axis, node), but it is {pair!r}")
+        _expect_integer(name, "a length", pair[1])
+        axes.append(pair[0])
+    if sorted(set(axes)) != axes or any(not 0 <= axis < len(layout.shape) for axis in axes):
+        raise ValueError(f"{name}: lengths are of increasing axes below {len(layout.shape)}, but these are of {axes}")
+    # shifts move it at run time, and lengths cut it: what stays is how far it reaches
+    least = Layout([1 if i in axes and n else n for i, n in enumerate(layout.shape)], layout.strides, layout.offset)
+    elements = math.prod(root.shape)
+    low, high = least.span
+    if high - (low if shifts else 0) > elements:
+        raise ValueError(f"{name}: the layout {layout} reaches beyond the {elements} elements of its root")
 
 
-def _view(root: Expr, layout: Layout, shifts: Any) -> Result:
-    _expect_view("view", root, layout, shifts)
+def _expect_integer(name: str, what: str, node: Expr) -> None:
+    if node.shape != () or node.dtype.kind not in ("signed", "unsigned"):
+        raise TypeError(f"{name}: {what} must be one integer, but it is {describe(node.dtype, node.shape)}")
+
+
+def _view(root: Expr, layout: Layout, shifts: Any, lengths: Any) -> Result:
+    _expect_view("view", root, layout, shifts, lengths)
     return root.dtype, layout.shape
 
 
-def _update(root: Expr, layout: Layout, shifts: Any, value: Expr) -> Result:
-    _expect_view("update", root, layout, shifts)
+def _update(root: Expr, layout: Layout, shifts: Any, lengths: Any, value: Expr) -> Result:
+    _expect_view("update", root, layout, shifts, lengths)
     if not layout.is_distinct:
         raise ValueError(f"update: two indices of the layout {layout} reach one element; expected a distinct layout")
     _expect_results("update", (root.dtype, layout.shape), (value.dtype, value.shape))

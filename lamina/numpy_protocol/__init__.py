@@ -17,7 +17,9 @@ from lamina.errors import DataDependentShapeError
 from lamina.expr.containers import map_leaves
 from lamina.numpy_protocol.table import TABLE, by_function
 from lamina.operators import FUNCTIONS, Operators, untraced_write
+from lamina.trace.bounded import Bounded
 from lamina.trace.function import boundary, eager
+from lamina.trace.lengths import rule_for
 from lamina.trace.scope import current
 from lamina.trace.value import Value
 
@@ -36,7 +38,7 @@ def array_ufunc(ufunc: np.ufunc, method: str, inputs: tuple[Any, ...], kwargs: d
     try:
         return _call(ufunc.__name__, ufuncs.apply, (ufunc, method, inputs, kwargs), {})
     except NotImplementedError:
-        if any(type(each) is Value for each in given):
+        if any(type(each) in (Value, Bounded) for each in given):
             raise
         return NotImplemented
 
@@ -46,13 +48,16 @@ def array_function(func: Any, types: Sequence[type], args: tuple[Any, ...], kwar
     if not all(issubclass(each, (Operators, np.ndarray)) for each in types):
         return NotImplemented
     load()
-    is_traced = Value in types
+    is_traced = Value in types or Bounded in types
     name, meaning = by_function().get(func, (_name(func), None))
     if meaning is None and is_traced:
         raise _missing(name, func)
+    rule = rule_for(f"np.{name}", args)
+    if rule is not None and (result := rule(*args, **kwargs)) is not NotImplemented:
+        return result
     if meaning is not None and (is_traced or name not in _WRITES):
         out = kwargs.get("out")
-        if type(out) is Value:
+        if type(out) in (Value, Bounded):
             kwargs = {key: value for key, value in kwargs.items() if key != "out"}
             return FUNCTIONS["assign"](out, _call(name, meaning, args, kwargs))
         try:

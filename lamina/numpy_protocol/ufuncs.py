@@ -14,6 +14,7 @@ import numpy as np
 from lamina import dtype as dt
 from lamina.operators import FUNCTIONS, Operators, untraced_write
 from lamina.trace.assign import write
+from lamina.trace.bounded import Bounded
 from lamina.trace.build import NUMBER_DTYPES, as_value, constant, decayed, emit, reshape, thing_of, to_dtype, with_kind
 from lamina.trace.elementwise import elementwise
 from lamina.trace.reduction import array_of, axes_of, axis_of, reduce
@@ -162,16 +163,16 @@ def apply(ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: dict[str
     options = {key: value for key, value in options.items() if key not in ("order", "subok")}
     outs = options.pop("out", ())
     for each in outs:
-        if isinstance(each, Operators) and type(each) is not Value:
+        if isinstance(each, Operators) and type(each) not in (Value, Bounded):
             raise untraced_write(each)
-        if each is not None and type(each) is not Value:
+        if each is not None and type(each) not in (Value, Bounded):
             raise NotImplementedError("the argument out isn't there: lamina's functions return new arrays")
     if options.get("where", True) is True:
         options.pop("where", None)
     elif method != "reduce":
         raise NotImplementedError("the argument where isn't there; write np.where(condition, f(x), other)")
     results = _METHODS[method](ufunc, inputs, options)
-    if not any(type(each) is Value for each in outs):
+    if all(each is None for each in outs):
         return results
     several = results if isinstance(results, tuple) else (results,)
     written = tuple(

@@ -214,6 +214,11 @@ def _gather(op: str, inputs: Inputs) -> Cases:
     yield "none", build(op, inputs.drawn(wild, WIDE), (_index(inputs, 3, (0,)),))
 
 
+def _true_places(op: str, inputs: Inputs) -> Cases:
+    for extent in (0, 1, 6):
+        yield str(extent), build(op, inputs.drawn(wild, (extent,)))
+
+
 def _take_along_axis(op: str, inputs: Inputs) -> Cases:
     for layout, axis in itertools.product(LAYOUTS, range(2)):
         shape = (2, 4) if axis == 0 else (3, 5)
@@ -280,6 +285,7 @@ _BY_NAME: dict[str, Callable[[str, Inputs], Cases]] = {
     "pad": _pad,
     "gather": _gather,
     "take_along_axis": _take_along_axis,
+    "true_places": _true_places,
     "scatter": _scatter,
     "searchsorted": _searchsorted,
     "matmul": _matmul,

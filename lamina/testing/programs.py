@@ -218,11 +218,16 @@ def _views(log: list[Any]) -> Made:
     root = Expr("parameter", (0,), lamina.float64, (3, 4))
     at = Expr("parameter", (1,), lamina.int64, ())
     layouts = [Layout((2, 2), (1, -4), 9), Layout((3, 3), (1, 1)), Layout((), ()), Layout((0, 2), (2, 1))]
-    views = [build("view", root, layout, ()) for layout in layouts]
-    moved = build("view", root, Layout((2, 2), (4, 1), 1), ((at, 1),))
-    written = build("update", root, Layout((2, 2), (-5, 2), 5), (), moved)
+    views = [build("view", root, layout, (), ()) for layout in layouts]
+    moved = build("view", root, Layout((2, 2), (4, 1), 1), ((at, 1),), ())
+    written = build("update", root, Layout((2, 2), (-5, 2), 5), (), (), moved)
     again = build(
-        "update", written, Layout((2,), (4,)), ((at, 2), (at, 1)), build("view", written, Layout((2,), (1,)), ())
+        "update",
+        written,
+        Layout((2,), (4,)),
+        ((at, 2), (at, 1)),
+        (),
+        build("view", written, Layout((2,), (1,)), (), ()),
     )
     return Graph((root, at), (*views, moved, written, again)), [[MATRIX, np.asarray(i)] for i in (0, 1, 2, -1, 40)]
 
@@ -230,10 +235,28 @@ def _views(log: list[Any]) -> Made:
 PROGRAMS["views and updates"] = Program(_views)
 
 
+def _lengths(log: list[Any]) -> Made:
+    root = Expr("parameter", (0,), lamina.float64, (3, 4))
+    length, at = (Expr("parameter", (i,), lamina.int64, ()) for i in (1, 2))
+    layout = Layout((6,), (2,))
+    part = build("view", root, layout, ((at, 1),), ((0, length),))
+    there = build("less", build("iota", 6, lamina.int64), build("move", length, move.Broadcast((6,))))
+    nothing = build("move", Expr("constant", (0.0,), lamina.float64, ()), move.Broadcast((6,)))
+    seen = build("where", there, build("exp", part), nothing)  # what is beyond the length is not specified
+    written = build("update", root, layout, ((at, 1),), ((0, length),), build("negative", part))
+    calls = [
+        [MATRIX, np.asarray(n), np.asarray(i)] for n, i in ((0, 12), (1, 11), (3, 7), (6, 1), (6, 0), (7, 0), (4, 8))
+    ]
+    return Graph((root, length, at), (seen, written)), calls
+
+
+PROGRAMS["lengths"] = Program(_lengths)
+
+
 def _updates(log: list[Any]) -> Made:
     root = Expr("parameter", (0,), lamina.float64, (6,))
     ones = build("move", Expr("constant", (1.0,), lamina.float64, ()), move.Broadcast((3,)))
-    written = build("update", root, Layout((3,), (2,)), (), ones)
+    written = build("update", root, Layout((3,), (2,)), (), (), ones)
     return Graph((root,), build("sum", root, (0,)), (), "graph", ((root, written),)), [[X]]
 
 

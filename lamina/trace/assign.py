@@ -8,19 +8,25 @@ from typing import Any
 
 from lamina import dtype as dt
 from lamina.operators import FUNCTIONS
+from lamina.trace.bounded import Bounded, memory
 from lamina.trace.build import as_value, broadcast_shape, broadcast_to, reshape, to_dtype
 from lamina.trace.choice import same_alias, store
 from lamina.trace.function import function
+from lamina.trace.lengths import within_bounds
 from lamina.trace.masks import masked
 from lamina.trace.value import Kind, Value
 
 
-def write(target: Value, value: Value) -> None:
-    """Make a traced array hold the elements of a value, broadcast and cast as NumPy's assignment does.
+def write(target: Any, value: Any) -> None:
+    """Make a traced array hold the elements of another, broadcast and cast as NumPy's assignment does.
 
     Raises `ValueError` for a read-only array, for one in which two indices share an element, and for a value that
     doesn't broadcast; `OverflowError` for a Python integer that the dtype doesn't hold.
     """
+    if type(target) is Bounded or type(value) is Bounded:
+        into, put = within_bounds(target, value)
+        write(into, put)
+        return
     cell = target.cell
     if cell is None:
         raise TypeError(f"a {target.kind.value} does not support item assignment")
@@ -64,8 +70,9 @@ def setitem(x: Any, key: Any, value: Any, /) -> None:
     >>> a
     array([0., 1., 1.])
     """
-    target, given = as_value(x), as_value(value, "the assigned value")
-    under = masked(target, key)
+    target = x if type(x) is Bounded else as_value(x)
+    given = value if type(value) is Bounded else as_value(value, "the assigned value")
+    under = masked(target, key) if type(target) is Value else None
     if under is not None:
         write(under.view, under.chosen(fitted(under.spread(given), under.view)))
         return
@@ -73,11 +80,12 @@ def setitem(x: Any, key: Any, value: Any, /) -> None:
     if not any(item is Ellipsis for item in whole):
         whole = (*whole, Ellipsis)  # an array, a view of one element too
     part = FUNCTIONS["getitem"](target, whole)
-    if part.cell is target.cell:
-        if not (type(value) is Value and same_alias(given, part)):  # what += has written
+    if memory(part).cell is memory(target).cell:
+        if not (type(given) is type(part) and same_alias(memory(given), memory(part))):  # what += has written
             write(part, given)
     else:
-        write(target, FUNCTIONS["scatter"](target, key, fitted(given, part)))
+        target, given = as_value(target), as_value(given)
+        write(target, FUNCTIONS["scatter"](target, key, fitted(given, as_value(part))))
 
 
 @function
@@ -86,21 +94,22 @@ def augment_masked(x: Any, key: Any, operate: Any, value: Any, /) -> bool:
 
     Each element is computed, and the picked ones are written.
     """
-    under = masked(as_value(x), key)
+    under = masked(x, key) if type(x) is Value else None
     if under is None:
         return False
-    result = operate(FUNCTIONS["asarray"](under.view, copy=True), under.spread(as_value(value)))
+    result = operate(FUNCTIONS["asarray"](under.view, copy=True), under.spread(value))
     write(under.view, under.chosen(result))
     return True
 
 
 @function
-def assign(x: Any, value: Any, /) -> Value:
+def assign(x: Any, value: Any, /) -> Any:
     """An augmented assignment's write: `value` cast to the dtype of the array as NumPy's ``same_kind`` rule allows.
 
     Raises `TypeError` where that would lose a kind, as ``integers += 0.5`` does.
     """
-    target, given = as_value(x), as_value(value)
+    target = x if type(x) is Bounded else as_value(x)
+    given = value if type(value) is Bounded else as_value(value)
     if not _same_kind(given, target):
         raise TypeError(f"cannot cast ufunc output from {given.dtype} to {target.dtype} with casting rule 'same_kind'")
     write(target, given)
@@ -110,7 +119,7 @@ def assign(x: Any, value: Any, /) -> Value:
 _ORDER = {"bool": 0, "unsigned": 1, "signed": 2, "float": 3, "complex": 4}
 
 
-def _same_kind(value: Value, target: Value) -> bool:
+def _same_kind(value: Any, target: Any) -> bool:
     return (
         value.kind is Kind.NUMBER
         or _ORDER[value.dtype.kind] <= _ORDER[target.dtype.kind]

@@ -16,6 +16,7 @@ from lamina.array import Array, asarray
 from lamina.dtype import DType
 from lamina.expr import OPS, Expr
 from lamina.layout import move
+from lamina.trace.bounded import Bounded
 from lamina.trace.scope import Cell, Scope, current, escaped, user_source
 from lamina.trace.value import Kind, Value
 
@@ -92,6 +93,8 @@ def as_value(thing: Any, what: str = "an argument") -> Value:
     """
     if type(thing) is Value:
         return thing
+    if type(thing) is Bounded:
+        return thing.settled()
     kind = type(thing)
     if kind in NUMBER_DTYPES:
         dtype = NUMBER_DTYPES[kind]
@@ -150,7 +153,7 @@ def _holds_array(thing: Any) -> bool:
 
 def holds_value(thing: Any) -> bool:
     """Whether a thing is a value, or nested lists and tuples with one in them."""
-    return type(thing) is Value or (isinstance(thing, (list, tuple)) and any(map(holds_value, thing)))
+    return type(thing) in (Value, Bounded) or (isinstance(thing, (list, tuple)) and any(map(holds_value, thing)))
 
 
 # Dtypes
@@ -291,7 +294,7 @@ def apply_move(value: Value, movement: Any) -> Value:
         chosen: Value = value.cell.moved(movement)
         return chosen
     moved = emit_node("move", node_of(value), movement)
-    if value.cell is None:
+    if value.cell is None or value.lengths:
         return Value(moved, scope_now())
     layout = value.whole_layout.move(movement)
     if layout is None:

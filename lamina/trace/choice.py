@@ -187,5 +187,6 @@ def store(target: Value, value: Value) -> None:
     scope = scope_now()
     if target.layout is not None:
         shifts = tuple((node_of(by), stride) for by, stride in target.shifts)
-        node = scope.emit("update", scope.read(target.cell), target.layout, shifts, node)
+        lengths = tuple((axis, node_of(length)) for axis, length in target.lengths)
+        node = scope.emit("update", scope.read(target.cell), target.layout, shifts, lengths, node)
     scope.write(target.cell, node)

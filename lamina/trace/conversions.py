@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from lamina import dtype as dt
+from lamina.trace.bounded import Bounded
 from lamina.trace.build import NUMBER_DTYPES, as_value, constant, emit, node_of, perform_check, scope_now, to_dtype
 from lamina.trace.value import Kind, Value
 
@@ -41,13 +42,21 @@ def int_(value: Any = 0, *base: Any) -> Any:
     return as_number(to_dtype(Value(node_of(one), scope_now(), Kind.SCALAR), dt.int64))
 
 
+def len_(thing: Any) -> Any:
+    """``len``."""
+    return thing.shape[0] if type(thing) is Bounded else len(thing)
+
+
 def isinstance_(thing: Any, classes: Any) -> bool:
     """``isinstance``: of a traced value, of what it stands for."""
-    return issubclass(type_(thing), classes) if type(thing) is Value else isinstance(thing, classes)
+    is_traced = type(thing) in (Value, Bounded)
+    return issubclass(type_(thing), classes) if is_traced else isinstance(thing, classes)
 
 
 def type_(thing: Any, *more: Any) -> Any:
     """``type``."""
+    if type(thing) is Bounded:
+        return np.ndarray
     if type(thing) is not Value:
         return type(thing, *more)
     if thing.kind is Kind.ARRAY:
@@ -96,6 +105,7 @@ CONVERSIONS: dict[Any, Callable[..., Any]] = {
     float: float_,
     int: int_,
     isinstance: isinstance_,
+    len: len_,
     type: type_,
     math.sqrt: _math("sqrt", math.sqrt),
     math.exp: _math("exp", math.exp),

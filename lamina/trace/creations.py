@@ -7,6 +7,7 @@ import numpy as np
 
 from lamina import dtype as dt
 from lamina.operators import FUNCTIONS
+from lamina.trace.bounded import Bounded
 from lamina.trace.build import as_value
 from lamina.trace.choice import choice_at
 from lamina.trace.value import Kind, Value
@@ -86,7 +87,7 @@ def array_(thing: Any, dtype: Any = None, *, copy: Any = True, order: Any = "K",
 
 def asarray_(thing: Any, dtype: Any = None, order: Any = None, **kwargs: Any) -> Any:
     """``np.asarray``."""
-    is_array = isinstance(thing, np.ndarray) or (type(thing) is Value and thing.kind is Kind.ARRAY)
+    is_array = isinstance(thing, np.ndarray) or (type(thing) in (Value, Bounded) and thing.kind is Kind.ARRAY)
     if is_array and (dtype is None or dt.from_numpy(dtype) == dt.from_numpy(thing.dtype)):
         return thing
     return FUNCTIONS["asarray"](thing, dtype=dtype)

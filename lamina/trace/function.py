@@ -17,6 +17,7 @@ from lamina.expr import Expr, Graph
 from lamina.expr.containers import flatten, unflatten
 from lamina.operators import FUNCTIONS
 from lamina.trace.aliasing import may_alias
+from lamina.trace.lengths import rule_for
 from lamina.trace.scope import Scope, current, user_source
 from lamina.trace.value import Value
 
@@ -34,13 +35,18 @@ def function(body: Callable[P, Any], name: str | None = None) -> Callable[P, Any
     """Make a body a public function, and put it in the table of `lamina.operators` by its name."""
     public_name = name or body.__name__
 
+    def traced(*args: P.args, **kwargs: P.kwargs) -> Any:
+        rule = rule_for(public_name, args)
+        result = NotImplemented if rule is None else rule(*args, **kwargs)
+        return body(*args, **kwargs) if result is NotImplemented else result
+
     @functools.wraps(body)
     def public(*args: P.args, **kwargs: P.kwargs) -> Any:
         if _state.inside and current() is not None:
-            return body(*args, **kwargs)  # called by the body of another one
+            return traced(*args, **kwargs)  # called by the body of another one
         with boundary(public_name):
             if current() is not None:
-                return body(*args, **kwargs)
+                return traced(*args, **kwargs)
             return eager(public_name, body, *args, **kwargs)
 
     FUNCTIONS[public_name] = public

@@ -16,6 +16,7 @@ import numpy as np
 from lamina import dtype as dt
 from lamina.array import Array, asarray
 from lamina.layout import Layout, move
+from lamina.trace.affine import is_at_least
 from lamina.trace.build import (
     apply_move,
     as_value,
@@ -226,6 +227,8 @@ def _shifted(x: Value, key: Key) -> Value:
 def _within(index: Value, extent: int, axis: int) -> Value:
     """A traced integer as a place in an axis: a negative one counts from the end, one outside raises IndexError."""
     place = to_dtype(with_kind(index, Kind.SCALAR), dt.int64)
+    if is_at_least(place, 0) and is_at_least(extent - 1, place):
+        return place
     zero, size = constant(0, dt.int64), constant(extent, dt.int64)
     # gathering from an axis of this extent, of which there is one element in memory, raises what NumPy raises
     probed = broadcast_to(constant(False, dt.bool), (*[1] * axis, extent))

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 from lamina import dtype as dt
 from lamina.errors import LaminaWarning, TraceError
 from lamina.expr import Expr, with_effects
+from lamina.trace.affine import note_turn
 from lamina.trace.branch import branch
 from lamina.trace.build import as_value, constant, emit, node_of, permute, scope_now, to_dtype
 from lamina.trace.carry import (
@@ -297,6 +298,8 @@ def _attempt(loop: Loop, count: Any, first: int, has_run: bool, start: tuple[Any
     try:
         with scope:
             index = None if turns is None else Value(scope.param(dt.int64, ()), scope, Kind.NUMBER)
+            if index is not None and turns is not None:
+                note_turn(index, turns)
             inner = list(start)
             before: dict[int, Any] = {}  # whether an earlier turn has replaced an array
             for k in order:

@@ -12,9 +12,12 @@ import numpy as np
 
 from lamina import dtype as dt
 from lamina.operators import FUNCTIONS
-from lamina.trace.build import broadcast_to, constant, emit, perform_check, reshape, to_dtype
+from lamina.trace.affine import is_same
+from lamina.trace.bounded import Bounded
+from lamina.trace.build import as_value, broadcast_to, constant, emit, perform_check, reshape, to_dtype
+from lamina.trace.lengths import count_of
 from lamina.trace.shapes import along
-from lamina.trace.value import Kind, Value
+from lamina.trace.value import Value
 
 
 class Masked(NamedTuple):
@@ -31,17 +34,21 @@ class Masked(NamedTuple):
         mask = reshape(self.mask, (1,) * self.axis + self.mask.shape + (1,) * rest)
         return emit("where", broadcast_to(mask, self.view.shape), new, self.view)
 
-    def spread(self, value: Value) -> Value:
-        """A value for the picked elements as one that broadcasts to the view.
+    def spread(self, given: Any) -> Value:
+        """An array for the picked elements as one that broadcasts to the view.
 
         Raises `ValueError`, at run time, where it has another number of elements than the mask picks.
         """
+        after = self.view.ndim - self.axis - self.mask.ndim
+        length = None
+        if type(given) is Bounded and list(given.lengths) == [given.ndim - 1 - after]:
+            (length,), given = given.lengths.values(), given.value
+        value = as_value(given)
         if self.is_first and value.ndim:
             raise NotImplementedError(
                 "an array was assigned under a mask that stands apart from integers in the same index; index with the "
                 "integers first, then with the mask"
             )
-        after = self.view.ndim - self.axis - self.mask.ndim
         extra = value.ndim - self.axis - 1 - after
         if extra > 0 and set(value.shape[:extra]) == {1}:
             value = reshape(value, value.shape[extra:])  # NumPy lets an assigned value have more axes of extent 1
@@ -49,12 +56,15 @@ class Masked(NamedTuple):
         if axis < 0:
             return value
         before, extent, behind = value.shape[:axis], value.shape[axis], value.shape[axis + 1 :]
-        if extent == 1:
+        if extent == 1 and length is None:
             return reshape(value, (*before, *(1,) * self.mask.ndim, *behind))
-        flat = to_dtype(reshape(self.mask, (math.prod(self.mask.shape),)), dt.int64)
-        picked = emit("sum", flat, (0,), kind=Kind.SCALAR)
-        message = f"{extent} values were assigned under a mask that is true for another number of elements"
-        perform_check(emit("equal", picked, constant(extent, dt.int64)), ValueError, message)
+        bools = reshape(self.mask, (math.prod(self.mask.shape),))
+        picked, flat = count_of(bools), to_dtype(bools, dt.int64)
+        there = constant(extent, dt.int64) if length is None else length
+        if not is_same(picked, there):
+            shown = extent if length is None else "other"
+            message = f"{shown} values were assigned under a mask that is true for another number of elements"
+            perform_check(emit("equal", picked, there), ValueError, message)
         if extent == 0:
             return self.view
         place = FUNCTIONS["clip"](FUNCTIONS["cumulative_sum"](flat) - 1, 0, extent - 1)
@@ -88,6 +98,14 @@ def masked(target: Value, key: Any) -> Masked | None:
             )
     arrays = [i for i, item in enumerate(items) if _is_mask(item) or _is_integer(item)]
     return Masked(view, mask, axis, axis > 0 and arrays[-1] - arrays[0] >= len(arrays))
+
+
+def undecided_mask(target: Value, key: Any) -> Masked | None:
+    """What a key with one mask is about that elements decide, so that it isn't asked for; `None` for other keys."""
+    items = key if isinstance(key, tuple) else (key,)
+    if not any(_is_mask(item) and item.deciding_numbers() is None for item in items):
+        return None
+    return masked(target, key)
 
 
 def _is_mask(item: Any) -> bool:

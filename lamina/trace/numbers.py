@@ -19,6 +19,7 @@ from typing import Any
 
 from lamina import dtype as dt
 from lamina.operators import FUNCTIONS
+from lamina.trace.affine import is_at_least
 from lamina.trace.build import (
     NUMBER_DTYPES,
     NUMBER_TYPES,
@@ -195,15 +196,15 @@ def _bounded(op: str, x: Value, y: Value) -> Value:
         _check_range(y, *_RANGE["from" if op == "subtract" else op](known_x))
     elif op == "multiply" and node_of(x) is node_of(y):
         _check_range(x, -math.isqrt(_HIGH), math.isqrt(_HIGH))
-    else:
+    elif not (is_at_least(result, _LOW) and is_at_least(_HIGH, result)):
         perform_check(_FITS[op](x, y, result), OverflowError, _LIMITED)
     return result
 
 
 def _check_range(x: Value, low: int, high: int) -> None:
-    if low > _LOW:
+    if low > _LOW and not is_at_least(x, low):
         perform_check(_emit("greater_equal", x, _int(low)), OverflowError, _LIMITED)
-    if high < _HIGH:
+    if high < _HIGH and not is_at_least(high, x):
         perform_check(_emit("less_equal", x, _int(high)), OverflowError, _LIMITED)
 
 

@@ -20,6 +20,7 @@ import numpy as np
 from lamina.expr.containers import map_leaves
 from lamina.operators import FUNCTIONS
 from lamina.trace import assign, cases, loop, mixed, rewrite
+from lamina.trace.bounded import Bounded, memory
 from lamina.trace.branch import branch
 from lamina.trace.build import NUMBER_DTYPES, as_value, emit, fresh, scope_now
 from lamina.trace.cases import OPERANDS, case_by_case, splits
@@ -95,7 +96,7 @@ def _seen_item(thing: Any) -> Any:
 
 def each_seen(iterable: Any) -> Any:
     """The items of an iterable, arrays from outside as traced ones."""
-    if type(iterable) is Value or isinstance(iterable, (range, Range, Zipped, str)):
+    if isinstance(iterable, (Value, Bounded, range, Range, Zipped, str)):
         return iterable
     return map(_seen_item, iterable)
 
@@ -475,14 +476,14 @@ def _written(array: np.ndarray) -> Value:
 def _holds_value(key: Any) -> bool:
     if isinstance(key, slice):
         return any(type(each) is Value for each in (key.start, key.stop, key.step))
-    return type(key) is Value or (isinstance(key, tuple) and any(map(_holds_value, key)))
+    return type(key) in (Value, Bounded) or (isinstance(key, tuple) and any(map(_holds_value, key)))
 
 
 def setitem(thing: Any, key: Any, value: Any) -> None:
     """``thing[key] = value``."""
     if isinstance(thing, np.ndarray) and current() is not None:
         thing = _written(thing)
-    if type(thing) in (Value, Variant):
+    if type(thing) in (Value, Variant, Bounded):
         case_by_case(assign.setitem, thing, key, value, into=OPERANDS)
         return
     expect_own(thing, f"an item of a {type(thing).__name__} is set")
@@ -578,9 +579,13 @@ def augmented_item(name: str, thing: Any, key: Any, value: Any) -> None:
 
 def _is_in_place(thing: Any, part: Any, result: Any) -> bool:
     """Whether an augmented assignment has written an array where it is, and nothing is left to store."""
-    if result is not part or not is_array(part):
+    if result is not part or not (is_array(part) or type(part) is Bounded):
         return False
-    return type(thing) in (list, dict) or (isinstance(thing, (Value, np.ndarray)) and part.cell is as_value(thing).cell)
+    if type(thing) in (list, dict):
+        return True
+    if isinstance(thing, np.ndarray):
+        thing = as_value(thing)
+    return type(thing) in (Value, Bounded) and memory(part).cell is memory(thing).cell
 
 
 def augmented_attribute(name: str, thing: Any, attribute: str, value: Any) -> None:

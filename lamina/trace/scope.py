@@ -95,6 +95,7 @@ class Scope:
     seen_arrays : the captured arrays that the program has named, by id, of a root scope.
     undo : what takes back what tracing has changed outside, of a root scope.
     funs : what `lamina.trace.control` has traced of each function and structure, of a root scope.
+    facts, representatives : what `lamina.trace.affine` knows of integers, and which nodes are equal, of a root scope.
     is_eager : of a root scope whose nodes are evaluated as it ends: what its captured arrays held isn't remembered.
     """
 
@@ -123,6 +124,10 @@ class Scope:
         self._all_tensors: list[_Captured] = []
         self.is_open = False
         self._captured: dict[Any, tuple[Expr, Expr]] = {}
+        self._outer: dict[Expr, Expr] = {}  # of a param that stands for it
+        self._memories: set[Expr] = set()  # the params for what cells hold
+        self.facts: dict[Expr, Any] = {}
+        self.representatives: dict[Any, Expr] = {}
         # The versions of cells in this scope. A branch that shares the scope puts its own on top.
         self.layers: list[dict[Cell, Expr]] = [{}]
         self.depth = 0  # of branches
@@ -214,6 +219,9 @@ class Scope:
         known = self._captured.get(key)
         if known is None:
             known = self._captured[key] = outer, self.param(outer.dtype, outer.shape)
+            self._outer[known[1]] = outer
+            if isinstance(key, Cell):
+                self._memories.add(known[1])
             self.captures.append(outer)
         return known[1]
 
@@ -253,11 +261,15 @@ class Scope:
         entered = ((cell, self._captured[cell][1]) for cell in versions if cell.home is not self)
         return {cell: (param, versions[cell]) for cell, param in entered if versions[cell] is not param}
 
+    def outer(self, param: Expr) -> Expr | None:
+        """What a param stands for in the scope around this one, where that is the same in every turn of a loop."""
+        return None if param in self._memories else self._outer.get(param)
+
     def owner(self, param: Expr) -> tuple["Scope", Expr]:
         """The scope that a param of this one is really of, and the param or captured array there."""
         scope, node = self, param
         while scope.parent is not None:
-            outer = next((outer for outer, inner in scope._captured.values() if inner is node), None)
+            outer = scope._outer.get(node)
             if outer is None or outer.op not in ("parameter", "tensor"):
                 break
             scope, node = scope.parent, outer

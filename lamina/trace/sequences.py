@@ -8,6 +8,7 @@ import numpy as np
 from lamina import dtype as dt
 from lamina.array import Array
 from lamina.operators import FUNCTIONS
+from lamina.trace.bounded import Bounded
 from lamina.trace.build import as_value, constant, emit, node_of, scope_now, to_dtype
 from lamina.trace.loop import Items
 from lamina.trace.value import Kind, Value
@@ -68,6 +69,8 @@ def items_of(iterable: Any) -> Items | None:
         if not value.shape:
             raise TypeError("iteration over a 0-d array")
         return Items(value.shape[0], lambda i: FUNCTIONS["getitem"](value, i))
+    if type(iterable) is Bounded:
+        return Items(iterable.shape[0], lambda i: FUNCTIONS["getitem"](iterable, i))
     if isinstance(iterable, Zipped):
         counts = [part.count for part in iterable.parts]
         if all(type(count) is int for count in counts):

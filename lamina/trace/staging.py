@@ -10,6 +10,7 @@ from lamina.expr.containers import flatten, unflatten
 from lamina.expr.tree import substitute
 from lamina.layout import Layout
 from lamina.trace.aliasing import may_alias, may_be_moved, memories_of
+from lamina.trace.bounded import Bounded
 from lamina.trace.build import NUMBER_DTYPES, as_value, node_of
 from lamina.trace.choice import choice_at, folded
 from lamina.trace.content import Content
@@ -65,6 +66,7 @@ class Output(NamedTuple):
     choice: "tuple[int, Output, Output] | None" = None  # the result that says which of two it is
     code: int = -1  # the result that says whether it is a Python number
     shifts: tuple[tuple[int, int], ...] = ()  # results that move the layout, each by a stride
+    lengths: tuple[tuple[int, int], ...] = ()  # results that cut it, each along an axis
     is_frozen: bool = False  # whether it is read-only
 
 
@@ -180,6 +182,9 @@ class _Results:
             if any(isinstance(thing, DType) for thing in leaf.things):
                 raise Untraceable("a dtype that a run alone tells is returned")
             return folded(self._either, leaf.tests, list(map(self.output, leaf.things)))  # type: ignore[no-any-return]
+        if type(leaf) is Bounded:
+            lengths = tuple((axis, self.keep(node_of(length))) for axis, length in sorted(leaf.lengths.items()))
+            return self.output(leaf.value)._replace(lengths=lengths)
         value = as_value(leaf)
         node, cell = node_of(value), value.cell
         if cell is None:
@@ -203,7 +208,7 @@ class _Results:
 
 def _is_array(leaf: Any) -> bool:
     # an array that the function made without lamina is a constant of the graph; each call returns a copy
-    if type(leaf) in (Value, Variant):
+    if type(leaf) in (Value, Variant, Bounded):
         return True
     is_class = isinstance(leaf, type)  # np.float64 is no array, though it has all that an array has
     return not is_class and hasattr(leaf, "__array__") and hasattr(leaf, "dtype") and hasattr(leaf, "shape")
@@ -219,6 +224,11 @@ def with_structure(traced: Traced) -> Graph:
     graph = traced.graph
 
     def node(leaf: Any) -> Expr:
+        if isinstance(leaf, Output) and leaf.lengths:
+            raise NotImplementedError(
+                f"{graph.name} returned an array whose length a run alone knows, and the shapes of a graph are static; "
+                "return it padded, with its length beside it"
+            )
         if isinstance(leaf, Output):
             if len({(each.node.dtype, each.node.shape) for each in _cases(leaf)}) > 1:
                 shown = " or ".join(describe(each.node.dtype, each.node.shape) for each in _cases(leaf))

@@ -23,6 +23,8 @@ from lamina.trace.scope import Cell, Scope, current, escaped, user_source
 
 # pairs of a traced integer and the stride by which it moves a layout
 Shifts = tuple[tuple["Value", int], ...]
+# pairs of an axis and its length, a traced integer: beyond it, the elements are not specified
+Lengths = tuple[tuple[int, "Value"], ...]
 
 
 def _scope_now() -> Scope:
@@ -106,6 +108,7 @@ class Value(Operators):
         "is_frozen",
         "kind",
         "layout",
+        "lengths",
         "scope",
         "shape",
         "shifts",
@@ -124,6 +127,7 @@ class Value(Operators):
         self.shape = expr.shape
         self.layout: Layout | None = None
         self.shifts: Shifts = ()
+        self.lengths: Lengths = ()
         # of a number that may be Python's or NumPy's: what it is, and what it may be (see `lamina.trace.mixed`)
         self.code: Value | None = None
         self.codes: frozenset[int] = frozenset()
@@ -131,12 +135,19 @@ class Value(Operators):
         self.cell = scope.new_cell(expr) if kind is Kind.ARRAY else None
 
     @classmethod
-    def alias(cls, cell: Cell, layout: Layout | None, shifts: "Shifts" = (), node: Expr | None = None) -> "Value":
+    def alias(
+        cls,
+        cell: Cell,
+        layout: Layout | None,
+        shifts: "Shifts" = (),
+        node: Expr | None = None,
+        lengths: "Lengths" = (),
+    ) -> "Value":
         """An array that sees a cell's memory through a layout (`None`: all); `node` if its elements have one now."""
         memory = _scope_now().read(cell)
         value = cls.__new__(cls)
         value.scope, value.kind, value.dtype = cell.home, Kind.ARRAY, memory.dtype
-        value.cell, value.layout, value.shifts = cell, layout, shifts
+        value.cell, value.layout, value.shifts, value.lengths = cell, layout, shifts, lengths
         value.code, value.codes, value.is_frozen = None, frozenset(), False
         value.shape = memory.shape if layout is None else layout.shape
         value._node, value._version = (memory, memory) if node is None and layout is None else (node, memory)
@@ -154,7 +165,8 @@ class Value(Operators):
         memory = scope.read(self.cell)
         if memory is not self._version or self._node is None:
             shifts = tuple((scope.lift(by.expr, by.scope), stride) for by, stride in self.shifts)
-            self._node = memory if self.layout is None else scope.emit("view", memory, self.layout, shifts)
+            lengths = tuple((axis, scope.lift(length.expr, length.scope)) for axis, length in self.lengths)
+            self._node = memory if self.layout is None else scope.emit("view", memory, self.layout, shifts, lengths)
             self._version = memory
         return self._node
 

@@ -55,7 +55,7 @@ def syntax_nodes() -> dict[str, tuple[Expr, list[Expr]]]:
     block_inner = param(0)
     options = {"names": ["a", None], "size": 3}
     layout = Layout((2,), (1,), 1)
-    row = build("view", vector, layout, ())
+    row = build("view", vector, layout, (), ())
     spec = lamina.Spec(F, (2,))
     return {
         "parameter": (x, [x]),
@@ -75,8 +75,17 @@ def syntax_nodes() -> dict[str, tuple[Expr, list[Expr]]]:
         "hook": (n := build("hook", (b, a), "name", None), [y, b, x, a, n]),
         "check": (n := build("check", p, ValueError, "message"), [x, y, p, n]),
         "move": (n := build("move", vector, move.Reshape((2, 3))), [vector, n]),
-        "view": (n := build("view", vector, layout, ((i, 2), (w := build("negative", i), 1))), [vector, i, w, n]),
-        "update": (n := build("update", vector, layout, ((i, 1),), row), [vector, i, row, n]),
+        "view": (
+            n := build(
+                "view",
+                vector,
+                layout,
+                ((i, 2), (w := build("negative", i), 1)),
+                ((0, k := Expr("constant", (1,), INT, ())),),
+            ),
+            [vector, i, w, k, n],
+        ),
+        "update": (n := build("update", vector, layout, ((i, 1),), (), row), [vector, i, row, n]),
     }
 
 

@@ -146,7 +146,7 @@ def broken_graphs():
     yield "a negative position", graph((), Expr("parameter", (-1,), F, ())), "parameter"
     yield (
         "an update that isn't distinct",
-        graph((V,), Expr("update", (V, Layout((2,), (0,)), (), V), F, (4,))),
+        graph((V,), Expr("update", (V, Layout((2,), (0,)), (), (), V), F, (4,))),
         "update",
     )
     truth, several = Expr("constant", (True,), lamina.bool, ()), while_(X, Y)
@@ -190,15 +190,15 @@ def broken_graphs():
         ("a message that is no str", Expr("check", (truth, ValueError, 3), lamina.bool, ()), "of the class str"),
         ("a move of no movement", Expr("move", (X, "a"), F, ()), "movement must be of the class Movement"),
         ("a move of no node", Expr("move", (3, move.Reshape(())), F, ()), "move: the args .* of their kinds"),
-        ("a view of no layout", Expr("view", (X, "a", ()), F, ()), "layout must be of the class Layout"),
-        ("shifts that are no tuple", Expr("view", (X, Layout((), ()), None), F, ()), "of the class tuple"),
-        ("a stride that is no int", Expr("view", (X, Layout((), ()), ((X, 1.5),)), F, ()), "a pair .node, stride"),
+        ("a view of no layout", Expr("view", (X, "a", (), ()), F, ()), "layout must be of the class Layout"),
+        ("shifts that are no tuple", Expr("view", (X, Layout((), ()), None, ()), F, ()), "of the class tuple"),
+        ("a stride that is no int", Expr("view", (X, Layout((), ()), ((X, 1.5),), ()), F, ()), "a pair .node, stride"),
         ("an axis that is no int", Expr("cumulative_sum", (X, 0.0), F, ()), "an axis must be an int"),
     ]:
         yield what, graph((X, Y), node), message
     yield (
         "a shifted view that is longer than its root",
-        graph((V, INT1), Expr("view", (V, Layout((7,), (1,)), ((INT1, 1),)), F, (7,))),
+        graph((V, INT1), Expr("view", (V, Layout((7,), (1,)), ((INT1, 1),), ()), F, (7,))),
         "reaches beyond the 4 elements of its root",
     )
     yield (

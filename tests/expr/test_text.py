@@ -103,7 +103,7 @@ def test_blocks_conds_calls_and_views() -> None:
     i = param(1, INT)
     inner = param(0, F, (6,))
     block = build("block", "norm", (x, {"eps": 0.5}), build("negative", inner), None)
-    row = build("view", block, Layout((2,), (1,), 1), ((i, 2),))
+    row = build("view", block, Layout((2,), (1,), 1), ((i, 2),), ((0, i),))
     moved = build("move", row, move.Reshape((2, 1)))
     p = build("equal", i, i)
     chosen = build("cond", ((p, Scoped([build("hook", row, "h", None)], row)),), build("negative", row))
@@ -115,7 +115,7 @@ def test_blocks_conds_calls_and_views() -> None:
         "      %3: float64[6] = parameter(0)\n"
         "      %4: float64[6] = negative(%3)\n"
         "      return %4\n"
-        "  %5: float64[2] = view(%2, (2):(1)+1, ((%1, 2),))\n"
+        "  %5: float64[2] = view(%2, (2):(1)+1, ((%1, 2),), ((0, %1),))\n"
         "  %6: float64[2, 1] = move(%5, Reshape((2, 1)))\n"
         "  %7: bool[] = equal(%1, %1)\n"
         "  %8: float64[2] = hook(%5, 'h', None)\n"

@@ -141,6 +141,13 @@ def _gather(rng: Generator, dtype: np.dtype) -> Cases:
             yield f"{name} {count}", (x, indices), np.array(elements, dtype).reshape((4, 2, *x.shape[count:]))
 
 
+def _true_places(rng: Generator, dtype: np.dtype) -> Cases:
+    for name, x in arrays(lambda s: wild(rng, dtype, s)):
+        if x.ndim == 1:
+            places = [i for i in range(len(x)) if x[i]]
+            yield name, (x,), np.array([*places, *[0] * (len(x) - len(places))], np.int64)
+
+
 def _take_along_axis(rng: Generator, dtype: np.dtype) -> Cases:
     for name, x in arrays(lambda s: wild(rng, dtype, s)):
         for axis in range(x.ndim):
@@ -262,6 +269,7 @@ CASES: dict[str, Case] = {
     "concat": Case(ALL, _concat),
     "pad": Case(ALL, _pad),
     "gather": Case(ALL, _gather),
+    "true_places": Case("b", _true_places),
     "take_along_axis": Case(ALL, _take_along_axis),
     "scatter": Case(ALL, _scatter, ulps=8),
     "sort": along(ALL, _sort),

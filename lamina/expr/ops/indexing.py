@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 
+from lamina import dtype as dt
 from lamina.dtype import DType
 from lamina.expr.ops.row import ALL, INTEGER, NUMERIC, Family, Op, Shape, expect_axis, expect_kind
 
@@ -64,6 +65,25 @@ def _pad_shape(x: Any, value: Any, widths: tuple[tuple[int, int], ...]) -> Shape
 def _pad(x: np.ndarray, value: np.ndarray, widths: tuple[tuple[int, int], ...]) -> np.ndarray:
     result = np.full(_pad_shape(x, value, widths), value, x.dtype)
     result[tuple(slice(before, before + extent) for extent, (before, _) in zip(x.shape, widths, strict=True))] = x
+    return result
+
+
+def _true_places_dtype(x: Any) -> DType:
+    if x.dtype != dt.bool:
+        raise TypeError(f"true_places: x is {x.dtype}, but must be bool")
+    return dt.int64
+
+
+def _true_places_shape(x: Any) -> Shape:
+    if len(x.shape) != 1:
+        raise ValueError(f"true_places: x has shape {x.shape}, but must have one axis")
+    return x.shape  # type: ignore[no-any-return]
+
+
+def _true_places(x: np.ndarray) -> np.ndarray:
+    result = np.zeros(x.shape, np.int64)
+    places = np.flatnonzero(x)
+    result[: len(places)] = places
     return result
 
 
@@ -183,6 +203,17 @@ ROWS = [
         facts={},
         meaning=_gather,
         doc="x[indices]: one integer array for each of the first axes; negative ones count from the end.",
+    ),
+    Op(
+        name="true_places",
+        params=("x",),
+        arity=1,
+        family=Family.INDEXING,
+        dtype=_true_places_dtype,
+        shape=_true_places_shape,
+        facts={},
+        meaning=_true_places,
+        doc="The places at which a vector of bools is true, in order, and behind them 0.",
     ),
     Op(
         name="take_along_axis",

@@ -1,0 +1,501 @@
+"""What functions make of arrays whose lengths a run alone knows: one rule for each family, by public name.
+
+Elementwise functions compute up to the bounds, and the result is as long as its operands, which must agree. Reductions,
+products and sorts put something without effect beyond the length first. A rule gives NotImplemented for arguments that
+it has no answer for; then the lengths are settled. `lamina.trace.function` asks here.
+"""
+
+import functools
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from lamina import dtype as dt
+from lamina.operators import FUNCTIONS
+from lamina.trace.affine import Integer, is_at_least, is_same, minus, plus, value_of
+from lamina.trace.bounded import Bounded, cut
+from lamina.trace.build import as_value, broadcast_to, constant, emit, perform_check, reshape, slice_axis
+from lamina.trace.reduction import axes_of, axis_of
+from lamina.trace.shapes import along
+from lamina.trace.value import Kind, Value
+from lamina.trace.windows import note_length, window
+
+Shape = tuple[int, ...]
+Lengths = Mapping[int, Value]
+Rule = Callable[..., Any]
+
+
+def rule_for(name: str, args: tuple[Any, ...]) -> Rule | None:
+    """The rule of a public function, where one of its arguments has a length; None where it has no rule."""
+    if any(type(arg) is Bounded for arg in args):
+        return RULES.get(name)
+    is_listed = any(type(arg) in (list, tuple) and any(type(each) is Bounded for each in arg) for arg in args)
+    return RULES.get(name) if is_listed else None
+
+
+def bounded(value: Any, lengths: Lengths) -> Any:
+    """A value of these lengths; itself where it has none."""
+    if isinstance(value, tuple):
+        return tuple(bounded(each, lengths) for each in value)
+    return Bounded(value, lengths) if lengths else value
+
+
+def _lengths(thing: Any) -> Lengths:
+    return thing.lengths if type(thing) is Bounded else {}
+
+
+def _value(thing: Any) -> Value:
+    return thing.value if type(thing) is Bounded else as_value(thing)
+
+
+def _extents(thing: Any) -> tuple[Integer, ...]:
+    lengths = _lengths(thing)
+    return tuple(lengths.get(axis, extent) for axis, extent in enumerate(_value(thing).shape))
+
+
+def _places(extent: int) -> Value:
+    return emit("iota", extent, dt.int64)
+
+
+def inside(shape: Shape, lengths: Lengths) -> Value:
+    """Which elements of an array of this shape are before the lengths."""
+    masks = []
+    for axis, length in lengths.items():
+        mask = emit("less", _places(shape[axis]), broadcast_to(value_of(length), (shape[axis],)))
+        beside = tuple(extent if i == axis else 1 for i, extent in enumerate(shape))
+        masks.append(broadcast_to(reshape(mask, beside), shape))
+    return functools.reduce(lambda x, y: emit("logical_and", x, y), masks)
+
+
+def filled(value: Value, lengths: Lengths, number: Any) -> Value:
+    """The value with a number beyond the lengths."""
+    if not lengths:
+        return value
+    fill = constant(number, value.dtype) if type(number) is not Value else number
+    return emit("where", inside(value.shape, lengths), value, broadcast_to(fill, value.shape))
+
+
+# Broadcasting
+
+
+def aligned(things: Sequence[Any], fixed: bool = False) -> tuple[list[Value], dict[int, Value]]:
+    """Values that broadcast as they are, and the lengths of what comes of them.
+
+    Where it isn't proved that lengths agree, one of 1 is repeated at run time, and others that differ raise ValueError
+    then. With `fixed` the first thing, which is written, stays as long as it is, and other things fit.
+    """
+    values, extents = [_value(thing) for thing in things], [_extents(thing) for thing in things]
+    rank = max(value.ndim for value in values)
+    lengths: dict[int, Value] = {}
+    for axis in range(-rank, 0):
+        there = [k for k, value in enumerate(values) if value.ndim >= -axis]
+        met = {k: extents[k][axis] for k in there if not (type(extents[k][axis]) is int and extents[k][axis] == 1)}
+        if all(type(extent) is int for extent in met.values()):
+            continue  # which is the function's own to judge
+        is_fixed = fixed and 0 in there
+        length = extents[0][axis] if is_fixed else _met(list(met.values()))
+        if is_fixed and 0 not in met:
+            met[0] = length
+        is_proved = all(is_same(extent, length) for extent in met.values())
+        bounds = [values[k].shape[axis] for k in met]
+        bound = length if type(length) is int else min(bounds) if is_proved else max(bounds)
+        if is_fixed and not is_proved:
+            bound = values[0].shape[axis]
+        for k, extent in met.items():
+            if is_same(extent, length):
+                values[k] = _resized(values[k], axis + values[k].ndim, bound)
+            else:
+                values[k] = _stretched(values[k], axis + values[k].ndim, bound, extent, length)
+        if type(length) is Value:
+            lengths[axis + rank] = length
+    return values, lengths
+
+
+def _met(extents: list[Integer]) -> Integer:
+    """The extent in which some that aren't known to be 1 meet."""
+    known = [extent for extent in extents if type(extent) is int]
+    if known:
+        return known[0]
+
+    def meet(x: Integer, y: Integer) -> Integer:
+        if is_same(x, y):
+            return x
+        is_one = emit("equal", value_of(x), constant(1, dt.int64))
+        return emit("where", is_one, value_of(y), value_of(x), kind=Kind.NUMBER)
+
+    return functools.reduce(meet, extents)
+
+
+def _resized(value: Value, axis: int, bound: int) -> Value:
+    """The value within another bound: a lesser one, as long as all that counts, or a greater one."""
+    if value.shape[axis] >= bound:
+        return shrunk(value, axis, bound)
+    return along(value, axis, emit("minimum", _places(bound), _filled_places(bound, value.shape[axis] - 1)))
+
+
+def shrunk(value: Value, axis: int, bound: int) -> Value:
+    """The first elements along an axis."""
+    if value.shape[axis] == bound:
+        return value
+    if value.lengths:
+        shape = [bound if i == axis else extent for i, extent in enumerate(value.shape)]
+        return cut(value, shape, dict(value.lengths) if bound else {})
+    return slice_axis(value, axis, 0, bound)
+
+
+def _filled_places(extent: int, number: int) -> Value:
+    return broadcast_to(constant(number, dt.int64), (extent,))
+
+
+def _stretched(value: Value, axis: int, bound: int, extent: Integer, length: Integer) -> Value:
+    """The value along an axis as long as others; of extent 1 its element is repeated, else the two must agree."""
+    is_one = emit("equal", value_of(extent), constant(1, dt.int64))
+    agrees = emit("logical_or", is_one, emit("equal", value_of(extent), value_of(length)))
+    message = f"operands could not be broadcast together: their lengths along axis {axis} differ"
+    perform_check(agrees, ValueError, message)
+    last = _filled_places(bound, max(value.shape[axis] - 1, 0))
+    place = emit("minimum", _places(bound), last)
+    return along(value, axis, emit("where", broadcast_to(is_one, (bound,)), _filled_places(bound, 0), place))
+
+
+# Families
+
+
+def _elementwise(name: str) -> Rule:
+    def rule(*things: Any, **options: Any) -> Any:
+        if options:
+            return NotImplemented
+        values, lengths = aligned(things)
+        return bounded(FUNCTIONS[name](*values), lengths)
+
+    return rule
+
+
+def _mapped(name: str) -> Rule:
+    """Functions of one array whose result has its shape, whatever the options say."""
+
+    def rule(x: Any, *args: Any, **options: Any) -> Any:
+        if any(type(each) is Bounded for each in (*args, *options.values())):
+            return NotImplemented
+        return bounded(FUNCTIONS[name](x.value, *args, **options), x.lengths)
+
+    return rule
+
+
+def _left(x: Bounded, axes: Shape, keepdims: bool) -> dict[int, Value]:
+    """The lengths that a reduction leaves, by the axes of its result."""
+    kept = [axis for axis in range(x.ndim) if keepdims or axis not in axes]
+    return {i: x.lengths[axis] for i, axis in enumerate(kept) if axis in x.lengths and axis not in axes}
+
+
+def _cut_by(x: Bounded, axes: Shape) -> dict[int, Value]:
+    return {axis: length for axis, length in x.lengths.items() if axis in axes}
+
+
+def _reduction(name: str) -> Rule:
+    def rule(x: Any, axis: Any = None, keepdims: bool = False, **options: Any) -> Any:
+        if type(x) is not Bounded or not options.keys() <= {"dtype", "correction"}:
+            return NotImplemented
+        axes = axes_of(axis, x.ndim)
+        lengths = _cut_by(x, axes)
+        where = {"where": inside(x.value.shape, lengths)} if lengths else {}
+        result = FUNCTIONS[name](x.value, axis=axis, keepdims=keepdims, **options, **where)
+        return bounded(result, _left(x, axes, keepdims))
+
+    return rule
+
+
+def _count_nonzero(x: Any, axis: Any = None, keepdims: bool = False) -> Any:
+    axes = axes_of(axis, x.ndim)
+    counted = filled(x.value, _cut_by(x, axes), 0)
+    return bounded(FUNCTIONS["count_nonzero"](counted, axis=axis, keepdims=keepdims), _left(x, axes, keepdims))
+
+
+_EMPTY = {
+    "max": "zero-size array to reduction operation maximum which has no identity",
+    "min": "zero-size array to reduction operation minimum which has no identity",
+    "argmax": "attempt to get argmax of an empty sequence",
+    "argmin": "attempt to get argmin of an empty sequence",
+}
+
+
+def _extremum(name: str) -> Rule:
+    def rule(x: Any, axis: Any = None, keepdims: bool = False, **options: Any) -> Any:
+        if type(x) is not Bounded or options or x.dtype.kind == "complex":
+            return NotImplemented
+        if name.startswith("arg") and axis is None and x.ndim > 1:
+            return NotImplemented  # places count what is there alone
+        axes = axes_of(axis, x.ndim)
+        lengths = _cut_by(x, axes)
+        for length in lengths.values():
+            if not is_at_least(length, 1):
+                there = emit("greater", value_of(length), constant(0, dt.int64))
+                perform_check(there, ValueError, _EMPTY[name])
+        value = filled(x.value, lengths, _limit(x.dtype, name.endswith("min")))
+        result = FUNCTIONS[name](value, axis=axis, keepdims=keepdims)
+        return bounded(result, _left(x, axes, keepdims))
+
+    return rule
+
+
+def _limit(dtype: dt.DType, is_high: bool) -> Any:
+    """What every element of a dtype is at least, or at most."""
+    if dtype.kind == "float":
+        return math.inf if is_high else -math.inf
+    if dtype.kind == "bool":
+        return is_high
+    return int(dtype.max if is_high else dtype.min)
+
+
+def _sorted(name: str) -> Rule:
+    def rule(x: Any, axis: Any = -1, **options: Any) -> Any:
+        if type(x) is not Bounded or axis is None or options.get("descending") or x.dtype.kind == "complex":
+            return NotImplemented
+        last = math.nan if x.dtype.kind == "float" else _limit(x.dtype, True)
+        value = filled(x.value, _cut_by(x, (axis_of(axis, x.ndim),)), last)
+        return bounded(FUNCTIONS[name](value, axis=axis), x.lengths)
+
+    return rule
+
+
+def _searchsorted(x: Any, values: Any, **options: Any) -> Any:
+    if type(x) is not Bounded or type(values) is Bounded or options.keys() - {"side"} or x.ndim != 1:
+        return NotImplemented
+    if x.dtype.kind not in ("float", "signed", "unsigned"):
+        return NotImplemented
+    padded = filled(x.value, x.lengths, math.nan if x.dtype.kind == "float" else _limit(x.dtype, True))
+    return FUNCTIONS["minimum"](FUNCTIONS["searchsorted"](padded, values, **options), value_of(x.lengths[0]))
+
+
+def _cumulative(name: str) -> Rule:
+    def rule(x: Any, axis: Any = None, **options: Any) -> Any:
+        if not options.keys() <= {"dtype"} or (axis is None and x.ndim > 1):
+            return NotImplemented
+        return bounded(FUNCTIONS[name](x.value, axis=axis, **options), x.lengths)
+
+    return rule
+
+
+def _norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+    if axis is not None or not (ord is None or (ord in (1, 2, math.inf) and x.ndim == 1)):
+        return NotImplemented
+    result = FUNCTIONS["norm"](filled(x.value, x.lengths, 0), ord=ord, keepdims=keepdims)
+    return bounded(result, _left(x, tuple(range(x.ndim)), keepdims))
+
+
+# Products
+
+
+def _product(name: str) -> Rule:
+    """Products of vectors and matrices, over the last axis of the one and the last but one of the other."""
+
+    def rule(x: Any, y: Any) -> Any:
+        first, second = _value(x), _value(y)
+        if first.ndim not in (1, 2) or second.ndim not in (1, 2):
+            return NotImplemented
+        along_x = first.ndim - 1
+        along_y = second.ndim - 1 if name == "inner" else 0
+        first, second = _contracted(x, y, along_x, along_y, name)
+        kept_x = [_lengths(x).get(axis) for axis in range(first.ndim) if axis != along_x]
+        kept_y = [_lengths(y).get(axis) for axis in range(second.ndim) if axis != along_y]
+        lengths = {i: length for i, length in enumerate((*kept_x, *kept_y)) if length is not None}
+        return bounded(FUNCTIONS[name](first, second), lengths)
+
+    return rule
+
+
+def _contracted(x: Any, y: Any, along_x: int, along_y: int, name: str) -> tuple[Value, Value]:
+    """The operands with 0 beyond the length along which they are summed, which must be one."""
+    first, second = _value(x), _value(y)
+    a, b = _extents(x)[along_x], _extents(y)[along_y]
+    if type(a) is int and type(b) is int:
+        return first, second
+    if not is_same(a, b):
+        agrees = emit("equal", value_of(a), value_of(b))
+        perform_check(agrees, ValueError, f"{name}: the vectors differ in length")
+    length = a if type(a) is Value else b
+    bound = min(first.shape[along_x], second.shape[along_y])
+    first, second = shrunk(first, along_x, bound), shrunk(second, along_y, bound)
+    assert type(length) is Value
+    if not bound:
+        return first, second
+    # not of one alone: 0 times NaN is NaN
+    return filled(first, {along_x: length}, 0), filled(second, {along_y: length}, 0)
+
+
+def _outer(x: Any, y: Any) -> Any:
+    if _value(x).ndim != 1 or _value(y).ndim != 1:
+        return NotImplemented
+    column = window(x if type(x) is Bounded else _value(x), (slice(None), None))
+    return FUNCTIONS["multiply"](column, y)
+
+
+def _vecdot(x: Any, y: Any, **options: Any) -> Any:
+    if options or _value(x).ndim != 1 or _value(y).ndim != 1:
+        return NotImplemented
+    first, second = _contracted(x, y, 0, 0, "vecdot")
+    return FUNCTIONS["vecdot"](first, second)
+
+
+# Shapes
+
+
+def _permute_dims(x: Any, axes: Any) -> Any:
+    order = tuple(axis_of(axis, x.ndim) for axis in axes)
+    keys = {i: x.lengths[axis] for i, axis in enumerate(order) if axis in x.lengths}
+    if not x.value.lengths:
+        return Bounded(FUNCTIONS["permute_dims"](x.value, order), keys)
+    return Bounded(transposed(x.value, order), keys)
+
+
+def transposed(value: Value, order: Shape) -> Value:
+    """A view with lengths, its axes in another order."""
+    whole = value.whole_layout
+    assert value.cell is not None
+    layout = type(whole)([whole.shape[i] for i in order], [whole.strides[i] for i in order], whole.offset)
+    lengths = dict(value.lengths)
+    moved = tuple((i, lengths[axis]) for i, axis in enumerate(order) if axis in lengths)
+    made = Value.alias(value.cell, layout, value.shifts, lengths=moved)
+    made.is_frozen = value.is_frozen
+    return made
+
+
+def _reshape(x: Any, shape: Any, **options: Any) -> Any:
+    if x.ndim != 1 or options.keys() - {"copy"} or shape not in (-1, (-1,), [-1]):
+        return NotImplemented
+    return FUNCTIONS["asarray"](x, copy=True) if options.get("copy") else window(x, slice(None))
+
+
+def _asarray(x: Any, **options: Any) -> Any:
+    return _mapped("asarray")(x, **options) if options.get("copy") else NotImplemented
+
+
+def _concat(arrays: Any, axis: Any = 0, **options: Any) -> Any:
+    """Arrays behind one another: each element of the result is taken from the array that its place falls into."""
+    if options or type(arrays) not in (list, tuple) or any(_value(each).ndim != 1 for each in arrays) or axis != 0:
+        return NotImplemented
+    padded = FUNCTIONS["concat"]([_value(each) for each in arrays])
+    places = _places(padded.shape[0])
+    result, before = places, 0
+    total: Integer = 0
+    for each in arrays:
+        extent, bound = _extents(each)[0], _value(each).shape[0]
+        here = emit("greater_equal", places, broadcast_to(value_of(total), places.shape))
+        moved = emit("add", places, broadcast_to(value_of(minus(before, total)), places.shape))
+        result = emit("where", here, moved, result)
+        total, before = plus(total, extent), before + bound
+    # beyond the length, places go beyond the bounds
+    last = _filled_places(padded.shape[0], max(padded.shape[0] - 1, 0))
+    made = along(padded, 0, emit("minimum", result, last)) if padded.shape[0] else padded
+    return Bounded(made, {0: note_length(value_of(total), padded.shape[0])})
+
+
+def _diff(x: Any, **options: Any) -> Any:
+    if options or x.ndim != 1 or x.dtype.kind == "bool":
+        return NotImplemented
+    return FUNCTIONS["subtract"](window(x, slice(1, None)), window(x, slice(None, -1)))
+
+
+# Indexing and writing
+
+
+def _getitem(x: Any, key: Any) -> Any:
+    if type(x) is Bounded:
+        return window(x, key)
+    return _gathered(_value(x), key) if type(key) is Bounded else NotImplemented
+
+
+def _gathered(x: Value, index: Bounded) -> Any:
+    """The elements at traced places, of which some count: the others are those of the first one."""
+    if index.dtype.kind not in ("signed", "unsigned") or not x.ndim or not x.shape[0]:
+        return NotImplemented
+    places = filled(index.value, index.lengths, 0)
+    return Bounded(FUNCTIONS["getitem"](x, places), index.lengths)
+
+
+def _take(x: Any, indices: Any, **options: Any) -> Any:
+    if type(x) is Bounded or options.keys() - {"axis"} or options.get("axis") not in (None, 0) or _value(x).ndim != 1:
+        return NotImplemented
+    return _gathered(_value(x), indices)
+
+
+def within_bounds(target: Any, value: Any) -> tuple[Value, Value]:
+    """An array that is written, and what is put there, both up to bounds within which all that counts lies.
+
+    Raises ValueError where the value doesn't fit, at run time where a run tells.
+    """
+    if _value(value).ndim > _value(target).ndim:
+        value = as_value(value)  # NumPy lets it have more axes of extent 1
+        return as_value(target), value
+    (into, put), _ = aligned((target, value), fixed=True)
+    return into, put
+
+
+def selected(view: Value, mask: Value, axis: int, is_first: bool) -> Bounded:
+    """The elements of a view where a traced mask of its axes from `axis` on is true, in C order."""
+    rank, extent = mask.ndim, math.prod(mask.shape)
+    flat = reshape(mask, (extent,))
+    taken = along(
+        reshape(view, (*view.shape[:axis], extent, *view.shape[axis + rank :])), axis, emit("true_places", flat)
+    )
+    if is_first:
+        taken = FUNCTIONS["permute_dims"](taken, (axis, *(i for i in range(taken.ndim) if i != axis)))
+    at = 0 if is_first else axis
+    lengths = {at: count_of(flat)}
+    return Bounded(cut(taken, taken.shape, lengths), lengths)
+
+
+def count_of(flat: Value) -> Value:
+    """How many elements of a flat mask are true."""
+    count = emit("sum", emit("cast", flat, dt.int64), (0,), kind=Kind.NUMBER)
+    return note_length(count, flat.shape[0])
+
+
+def nonzero(mask: Value) -> tuple[Bounded, ...]:
+    """Where a traced mask is true, an array of places for each axis."""
+    flat = reshape(mask, (math.prod(mask.shape),))
+    lengths = {0: count_of(flat)}
+    places = emit("true_places", flat)
+    places = cut(places, places.shape, lengths)
+    found, behind = [], 1
+    for extent in reversed(mask.shape):
+        place = FUNCTIONS["floor_divide"](places, behind) if behind > 1 else places
+        found.append(
+            Bounded(place if behind * extent == flat.shape[0] else FUNCTIONS["remainder"](place, extent), lengths)
+        )
+        behind *= extent
+    return tuple(reversed(found))
+
+
+_ELEMENTWISE = """
+    abs acos acosh add angle asin asinh atan atan2 atanh bitwise_and bitwise_invert bitwise_left_shift bitwise_or
+    bitwise_right_shift bitwise_xor cbrt ceil clip conj copysign cos cosh deg2rad divide equal erf exp exp2 expm1 fabs
+    float_power floor floor_divide fmax fmin fmod gcd greater greater_equal heaviside hypot imag isfinite isinf isnan
+    lcm less less_equal log log1p log2 log10 logaddexp logaddexp2 logical_and logical_not logical_or logical_xor maximum
+    minimum modf multiply nan_to_num negative nextafter not_equal positive pow rad2deg real reciprocal remainder rint
+    sigmoid sign signbit sin sinc sinh sqrt square subtract tan tanh trunc where
+"""
+RULES: dict[str, Rule] = {
+    **{name: _elementwise(name) for name in _ELEMENTWISE.split()},
+    **{name: _mapped(name) for name in ["astype", "round", "empty_like", "full_like", "ones_like", "zeros_like"]},
+    **{name: _reduction(name) for name in ["all", "any", "mean", "prod", "std", "sum", "var"]},
+    **{name: _extremum(name) for name in _EMPTY},
+    **{name: _sorted(name) for name in ("sort", "argsort")},
+    **{name: _cumulative(name) for name in ("cumulative_sum", "cumulative_prod")},
+    "count_nonzero": _count_nonzero,
+    "searchsorted": _searchsorted,
+    **{name: _product(name) for name in ("matmul", "dot", "inner")},
+    "asarray": _asarray,
+    "concat": _concat,
+    "diff": _diff,
+    "getitem": _getitem,
+    "norm": _norm,
+    "outer": _outer,
+    "np.outer": _outer,
+    "np.concatenate": _concat,
+    "permute_dims": _permute_dims,
+    "reshape": _reshape,
+    "take": _take,
+    "vecdot": _vecdot,
+}
+"""The rules by the names of lamina's public functions."""

@@ -1,0 +1,394 @@
+"""Lengths that only a run knows: programs in which they come up, beside NumPy, and with poison beyond every length."""
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lamina
+from tests.support.undecorated import differences
+
+Maker = Callable[[np.random.Generator], tuple[Any, ...]]
+PROGRAMS: list[tuple[Callable[..., Any], Maker]] = []
+
+
+def given(maker: Maker) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A program of the arguments that a maker draws."""
+
+    def put(program: Callable[..., Any]) -> Callable[..., Any]:
+        PROGRAMS.append((program, maker))
+        return program
+
+    return put
+
+
+def vector(rng: np.random.Generator) -> tuple[Any, ...]:
+    return (rng.normal(size=12),)
+
+
+def two(rng: np.random.Generator) -> tuple[Any, ...]:
+    return rng.normal(size=12), rng.normal(size=9)
+
+
+def matrix(rng: np.random.Generator) -> tuple[Any, ...]:
+    return (rng.normal(size=(11, 10)),)
+
+
+def system(rng: np.random.Generator) -> tuple[Any, ...]:
+    a = rng.normal(size=(11, 11))
+    return a @ a.T + 11 * np.eye(11), rng.normal(size=11)
+
+
+def rows(rng: np.random.Generator) -> tuple[Any, ...]:
+    starts = np.sort(rng.integers(0, 16, 12))
+    return starts, rng.integers(0, 8, 16), rng.normal(size=16), rng.normal(size=8)
+
+
+# Bounds that a loop decides
+
+
+@given(system)
+def cholesky(a, _):
+    n = a.shape[0]
+    low = np.zeros_like(a)
+    for j in range(n):
+        low[j, j] = np.sqrt(a[j, j] - low[j, :j] @ low[j, :j])
+        low[j + 1 :, j] = (a[j + 1 :, j] - low[j + 1 :, :j] @ low[j, :j]) / low[j, j]
+    return low
+
+
+@given(system)
+def lu_by_outer(a, _):
+    for k in range(len(a) - 1):
+        a[k + 1 :, k] /= a[k, k]
+        a[k + 1 :, k + 1 :] -= np.outer(a[k + 1 :, k], a[k, k + 1 :])
+
+
+@given(system)
+def lu_by_slices(a, _):
+    for k in range(len(a) - 1):
+        a[k + 1 :, k] = a[k + 1 :, k] / a[k, k]
+        a[k + 1 :, k + 1 :] -= a[k + 1 :, k : k + 1] * a[k : k + 1, k + 1 :]
+
+
+@given(system)
+def gauss(a, b):
+    n = len(b)
+    for k in range(n):
+        p = k + np.argmax(np.abs(a[k:, k]))
+        if p != k:
+            row = a[k].copy()
+            a[k] = a[p]
+            a[p] = row
+            b[k], b[p] = b[p], b[k]
+        for i in range(k + 1, n):
+            m = a[i, k] / a[k, k]
+            a[i, k:] -= m * a[k, k:]
+            b[i] -= m * b[k]
+    x = np.zeros(n)
+    for i in range(n - 1, -1, -1):
+        x[i] = (b[i] - a[i, i + 1 :] @ x[i + 1 :]) / a[i, i]
+    return x
+
+
+@given(matrix)
+def gram_schmidt(a):
+    q = a.copy()
+    for j in range(a.shape[1]):
+        v = a[:, j] - q[:, :j] @ (q[:, :j].T @ a[:, j])
+        q[:, j] = v / np.linalg.norm(v)
+    return q
+
+
+@given(vector)
+def statistics_of_both_sides(x):
+    out = np.zeros((4, len(x)))
+    for i in range(1, len(x)):
+        out[0, i] = x[:i].max() - x[i:].min()
+        out[1, i] = x[:i].mean() + np.std(x[i:])
+        out[2, i] = np.argmax(x[:i]) + np.argmin(x[i:]) + np.count_nonzero(x[:i] > 0)
+        out[3, i] = np.prod(x[:i]) + np.any(x[i:] > 1) + np.all(x[:i] < 2) + x[:i].cumsum()[-1]
+    return out
+
+
+@given(vector)
+def steps_and_reverses(x):
+    out = np.zeros(len(x))
+    for i in range(len(x)):
+        out[i] = (x[i::-1] * np.arange(len(x))[: i + 1]).sum() + x[i::2].sum() + x[:i:-2].sum() + x[i:][::-1][0]
+    return out
+
+
+@given(vector)
+def bounds_from_the_end(x):
+    out = np.zeros(len(x))
+    for i in range(len(x)):
+        out[i] = x[-i - 1 :].sum() + x[: -i - 1].sum() + x[-i:].sum() + x[i - 3 : i].sum()
+    return out
+
+
+@given(vector)
+def windows(x):
+    out = np.zeros((2, len(x)))
+    for i in range(len(x) - 2):
+        out[0, i] = x[i : i + 3].sum()
+        out[1, i] = x[max(i - 1, 0) : i + 2].sum()
+    return out
+
+
+@given(vector)
+def insertion_sort(x):
+    for i in range(1, len(x)):
+        k = np.searchsorted(x[:i], x[i])
+        v = x[i]
+        x[k + 1 : i + 1] = x[k:i]
+        x[k] = v
+
+
+@given(vector)
+def levinson(r):
+    a = np.zeros(12)
+    a[0] = 1.0
+    e = r[0]
+    for i in range(1, 12):
+        k = -np.dot(r[1 : i + 1][::-1], a[:i]) / e
+        a[1 : i + 1] += k * a[:i][::-1]
+        e = e * (1 - k * k)
+    return a
+
+
+@given(vector)
+def longest_increasing(x):
+    best = np.ones(len(x), dtype=np.int64)
+    for i in range(1, len(x)):
+        best[i] = 1 + np.max(np.where(x[:i] < x[i], best[:i], 0))
+    return best
+
+
+@given(vector)
+def writes_through_views(x):
+    for i in range(len(x)):
+        t = x[i:]
+        t += 1
+        t[0] *= 2
+        t[-1] -= x[i]
+        x[i:][::-1][:2] = i
+        x[i:].sort()
+    return x[:3]
+
+
+@given(vector)
+def one_element_is_repeated(x):
+    out = np.zeros(len(x))
+    for i in range(len(x)):
+        out[i] = (x[:i] + x[i : i + 1]).sum() + (x[:1] * x[i:]).sum()
+    return out
+
+
+@given(matrix)
+def rows_get_shorter(a):
+    for i in range(len(a)):
+        a[i, i:] = a[i, : 10 - i][::-1] if i < 10 else a[i, i:]
+        a[i:, 0] += a[i:].sum(axis=1) + a[i:].T.mean(axis=0)
+
+
+@given(vector)
+def a_slice_out_of_reach(x):
+    total = 0.0
+    for i in range(len(x)):
+        total += x[i + 10 :].sum() + x[5 * i : 5 * i + 3].sum() + x[i:3].sum()
+    return total
+
+
+@given(vector)
+def last_of_nothing(x):
+    total = 0.0
+    for i in range(len(x)):
+        total += x[i + 1 :][0]
+    return total
+
+
+@given(vector)
+def greatest_of_nothing(x):
+    total = 0.0
+    for i in range(len(x)):
+        total += x[i + 1 :].max()
+    return total
+
+
+@given(vector)
+def lengths_that_differ(x):
+    total = 0.0
+    for i in range(len(x)):
+        total += (x[:i] * x[i:]).sum()
+    return total
+
+
+# Bounds that elements decide
+
+
+@given(rows)
+def sparse_product(starts, columns, elements, x):
+    y = np.zeros(len(starts) - 1)
+    for i in range(len(starts) - 1):
+        part = slice(starts[i], starts[i + 1])
+        y[i] = elements[starts[i] : starts[i + 1]] @ x[columns[part]] + len(columns[part])
+    return y
+
+
+@given(rows)
+def segments_are_written(starts, columns, elements, x):
+    for i in range(len(starts) - 1):
+        elements[starts[i] : starts[i + 1]] -= elements[starts[i] : starts[i + 1]].sum()
+        elements[starts[i] - 3 : starts[i]] = 0
+    return elements[starts[3] :], columns[: starts[4]]
+
+
+@given(rows)
+def turns_of_a_length(starts, columns, elements, x):
+    total = 0.0
+    for part in elements[starts[2] : starts[9]]:
+        total = total + part * part
+    for i in range(len(elements[: starts[5]])):
+        total -= elements[i]
+    return total
+
+
+# Masks
+
+
+@given(vector)
+def picked(x):
+    found = x[x > 0]
+    return found, len(found), found.size, found.shape[0], found.mean(), found * 2, np.sort(found), found[-1]
+
+
+@given(vector)
+def picked_and_written(x):
+    m = x > 0.3
+    x[m] = x[m] * 2 + 1
+    x[x > 0] -= x[x > 0].mean()
+    x[~m] += x[~m]
+    return x[m].max(), x[~m].min(), x[m].argmax(), np.argsort(x[m])
+
+
+@given(lambda rng: (rng.normal(size=(6, 5)),))
+def rows_and_columns_picked(a):
+    return a[a[:, 0] > 0], a[:, a[0] > 0], a[a > 0], a[a[:, 0] > 0].sum(axis=0), a[a[:, 1] > 0].mean(axis=1)
+
+
+@given(vector)
+def places(x):
+    (i,) = np.nonzero(x > 0)
+    return i, x[i], np.take(x, i), i.sum()
+
+
+@given(lambda rng: (rng.normal(size=(4, 3, 5)),))
+def places_along_axes(a):
+    i, j, k = np.where(a > 0)
+    return i.sum(), j[-1], k.max(), len(i)
+
+
+@given(two)
+def joined(x, y):
+    return np.concatenate([x[x > 0], y[y > 0.2], x[:2]]), np.concatenate((y, x[x < 0]))
+
+
+@given(lambda rng: (rng.normal(size=6), np.array([2, 0, 1, 0, 1, 0])))
+def one_picked_is_repeated(x, m):
+    return x[m > 0] + x[m > 1], x[m > 1] * x[m > 0], x[m > 5]
+
+
+@given(vector)
+def different_numbers_picked(x):
+    return x[x > 0] + x[x > 1]
+
+
+@given(lambda rng: (rng.normal(size=30), np.linspace(-2, 2, 12)))
+def histogram_and_means(x, edges):
+    out = np.zeros(len(edges) - 1)
+    for i in range(len(edges) - 1):
+        chosen = x[(x >= edges[i]) & (x < edges[i + 1])]
+        out[i] = len(chosen)
+        if chosen.size > 0:
+            out[i] += chosen.mean()
+    return out
+
+
+@given(lambda rng: (rng.normal(size=(20, 2)), rng.integers(0, 10, 20), rng.normal(size=(10, 2))))
+def means_of_clusters(x, labels, centres):
+    for k in range(len(centres)):
+        members = x[labels == k]
+        if len(members) > 0:
+            centres[k] = members.mean(axis=0)
+    return centres
+
+
+@given(lambda rng: (rng.integers(-5, 5, 12), rng.random(12) > 0.5, rng.normal(size=12).astype(np.float32)))
+def other_dtypes(n, b, f):
+    total = 0
+    for i in range(1, len(n)):
+        total += n[:i].max() - n[i:].min() + b[:i].sum() + b[i:].any()
+    return (
+        total,
+        n[n > 0].sum(),
+        f[f > 0].sum(),
+        f[f > 0].mean(),
+        n[b].mean(),
+        b[n > 0].all(),
+        n[b].var(),
+        n[n > 0].astype(float),
+    )
+
+
+@pytest.mark.parametrize("poison", [False, True], ids=["plain", "poison"])
+@pytest.mark.parametrize(("program", "maker"), PROGRAMS, ids=[program.__name__ for program, _ in PROGRAMS])
+def test_a_program_with_lengths(program: Callable[..., Any], maker: Maker, poison: bool) -> None:
+    decorated = lamina.defn(program, strict=True, compiler="evaluator", poison=poison)
+    for seed in range(3):
+        arguments = maker(np.random.default_rng(seed))
+        found = differences(program, decorated, lambda arguments=arguments: copy.deepcopy(arguments))
+        assert not found, f"seed {seed}: {'; '.join(found)}"
+
+
+STAGED = """
+    cholesky lu_by_outer lu_by_slices gram_schmidt statistics_of_both_sides steps_and_reverses bounds_from_the_end
+    windows insertion_sort levinson longest_increasing one_element_is_repeated sparse_product histogram_and_means
+    means_of_clusters
+"""
+
+
+@pytest.mark.parametrize("name", STAGED.split())
+def test_its_loop_is_one_node(name: str) -> None:
+    """A graph is no larger for more turns."""
+    program, maker = next((p, m) for p, m in PROGRAMS if p.__name__ == name)
+    graph = lamina.trace(program, *maker(np.random.default_rng(0)))
+    assert [node.op for node in graph.order].count("while") == 1
+
+
+def test_a_length_that_is_proved_is_not_computed() -> None:
+    def sums(x):
+        y = np.zeros(len(x))
+        for i in range(len(x) - 2):
+            y[i] = x[i : i + 3].sum()
+        return y
+
+    ops = [node.op for node in lamina.tree.all_nodes(lamina.trace(sums, np.ones(20)).outputs)]
+    assert not {"minimum", "maximum", "check", "where"} & set(ops)
+
+
+def test_a_result_of_a_length_is_memory_of_its_own() -> None:
+    x = np.array([1.0, -2.0, 3.0])
+    found = lamina.defn(lambda x: x[x > 0], strict=True)(x)
+    assert found.base is None and found.flags.owndata
+    whole, part = lamina.defn(lambda x, p: (x, x[p[0] :]), strict=True)(x, np.array([1]))
+    assert whole is x and np.shares_memory(part, x)
+    part[:] = 9
+    assert x.tolist() == [1, 9, 9]
+
+
+def test_a_graph_returns_no_array_of_a_length() -> None:
+    with pytest.raises(NotImplementedError, match="whose length a run alone knows"):
+        lamina.trace(lambda x: x[x > 0], np.ones(3))
