@@ -10,6 +10,7 @@ import pytest
 from mpmath import mpf
 
 from lamina.compilers.native.maths import MATHS, polynomials
+from lamina.expr.ops import OPS
 from tests.native import minimax
 from tests.native.loops import Loop, loop
 
@@ -273,6 +274,41 @@ def test_special_pairs(name: str, dtype: str) -> None:
     assert ulps(loop(name, dtype, 2)(x, y), want.astype(LONG)).max() <= ULPS
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_nextafter(dtype: str, rng: np.random.Generator) -> None:
+    numbers = special_numbers(dtype)
+    special = [side.ravel() for side in np.meshgrid(numbers, numbers)]
+    for x, y in (special, (any_bits(rng, dtype, 10_000), any_bits(rng, dtype, 10_000))):
+        with np.errstate(all="ignore"):
+            want = np.nextafter(x, y)
+        got = loop("nextafter", dtype, 2)(x, y)
+        np.testing.assert_array_equal(got, want)
+        numbers = ~np.isnan(want)
+        np.testing.assert_array_equal(np.signbit(got[numbers]), np.signbit(want[numbers]))
+
+
+SUMS = {"logaddexp": np.logaddexp, "logaddexp2": np.logaddexp2}
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("name", SUMS)
+def test_logarithms_of_sums(name: str, dtype: str, rng: np.random.Generator) -> None:
+    x = rng.uniform(-100, 100, 100_000).astype(dtype)
+    y = x + (rng.uniform(-1, 1, x.size) * 10.0 ** rng.uniform(-9, 2, x.size)).astype(dtype)
+    got = loop(name, dtype, 2)(x, y).astype(WIDE[dtype])
+    want = SUMS[name](x.astype(WIDE[dtype]), y.astype(WIDE[dtype]))
+    greatest = np.maximum(np.maximum(abs(x), abs(y)), 1)
+    assert (abs(got - want) <= ULPS * np.spacing(greatest)).all()
+
+    numbers = special_numbers(dtype)
+    x, y = (side.ravel() for side in np.meshgrid(numbers, numbers))
+    with np.errstate(all="ignore"):
+        want = SUMS[name](x, y)
+    np.testing.assert_allclose(
+        loop(name, dtype, 2)(x, y), want, rtol=2 * np.finfo(dtype).eps, atol=2 * np.finfo(dtype).eps
+    )
+
+
 @pytest.mark.parametrize(("name", "dtype"), FUNCTIONS)
 def test_vectors_are_as_scalars(name: str, dtype: str, rng: np.random.Generator) -> None:
     arity = 2 if name in BINARY else 1
@@ -283,7 +319,9 @@ def test_vectors_are_as_scalars(name: str, dtype: str, rng: np.random.Generator)
 
 
 def test_every_function_is_tested() -> None:
-    assert set(MATHS) == set(ORACLES)
+    assert set(MATHS) == {*ORACLES, *SUMS, "nextafter", "float_power"}
+    assert MATHS["float_power"] is MATHS["pow"]
+    assert all(OPS[name].arity == (1 if name in UNARY else 2) for name in MATHS)
 
 
 @pytest.mark.parametrize(("name", "dtype"), FUNCTIONS)

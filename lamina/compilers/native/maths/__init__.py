@@ -51,6 +51,8 @@ MATHS: dict[str, Callable[..., ir.Value]] = {
         logarithmic.log2,
         logarithmic.log10,
         logarithmic.log1p,
+        logarithmic.logaddexp,
+        logarithmic.logaddexp2,
         logarithmic.asinh,
         logarithmic.acosh,
         logarithmic.atanh,
@@ -65,5 +67,7 @@ MATHS: dict[str, Callable[..., ir.Value]] = {
         powers.sqrt,
         powers.cbrt,
         powers.hypot,
+        powers.nextafter,
     )
 }
+MATHS["float_power"] = MATHS["pow"]

@@ -11,6 +11,7 @@ floating-point technique for extending the available precision", 1971, and Knuth
 multiply-add is as in Muller et al., "Handbook of Floating-Point Arithmetic", 2018.
 """
 
+import functools
 import math
 import struct
 from collections.abc import Mapping, Sequence
@@ -55,6 +56,7 @@ class Format(NamedTuple):
         code = "f" if self.bits == 32 else "d"
         return float(struct.unpack(code, struct.pack(code, number))[0])
 
+    @functools.cache  # noqa: B019 - of two formats
     def words(self, number: Fraction, count: int = 2, spare: int = 0) -> tuple[float, ...]:
         """Numbers whose sum is `number`, each of them nearest to what those before leave.
 
@@ -276,6 +278,10 @@ class Real(Lane):
         """The bits as an integer."""
         kind = _like(ir.IntType(self.format.bits), self.kind)
         return Whole(self.builder, self.builder.bitcast(self.value, kind))
+
+    def cast(self, kind: ir.Type) -> "Real":
+        """The nearest number of the other format."""
+        return self._make((self.builder.fpext if self.format is SINGLE else self.builder.fptrunc)(self.value, kind))
 
     def nearest(self, factor: float = 1.0) -> "tuple[Real, Whole]":
         """The whole number next to self * factor, as a Real and as an integer.

@@ -9,6 +9,7 @@ function", 1990, without the tables). So f, which is exact, is the leading term,
 import math
 from fractions import Fraction
 
+from lamina.compilers.native.maths.exponential import exp, exp2
 from lamina.compilers.native.maths.lanes import Mask, Pair, Real, Whole, exact_sum, ordered_sum
 from lamina.compilers.native.maths.polynomials import LOG, LOG2_E, LOG10_2, LOG10_E, LOG_2
 
@@ -128,3 +129,22 @@ def atanh(x: Real) -> Real:
     argument = exact_sum(x.constant(1.0), u.high)
     result = 0.5 * _of_pair(Pair(argument.high, argument.low + u.low))
     return result.but(size.equals(1.0), math.inf).but(size > 1.0, math.nan).but(x.is_nan(), x).with_sign(x)
+
+
+def _ordered(x: Real, y: Real) -> tuple[Real, Real]:
+    """(greater, lesser - greater); the difference is 0 for equal infinities."""
+    above = x > y
+    greater = x.where(above, y)
+    return greater, (y.where(above, x) - greater).but(x.equals(y), 0.0)
+
+
+def logaddexp(x: Real, y: Real) -> Real:
+    """log(e**x + e**y), within 2 ulp of the greatest of |x|, |y| and 1."""
+    greater, difference = _ordered(x, y)
+    return greater + log1p(exp(difference))
+
+
+def logaddexp2(x: Real, y: Real) -> Real:
+    """log2(2**x + 2**y), within 2 ulp of the greatest of |x|, |y| and 1."""
+    greater, difference = _ordered(x, y)
+    return greater + log1p(exp2(difference)) * float(LOG2_E)

@@ -100,3 +100,13 @@ def hypot(x: Real, y: Real) -> Real:
     inverse = (-factor.whole() + 2 * (x.format.bias << x.format.fraction)).real(x)
     result = a.fma(a, b * b).sqrt() * inverse
     return result.but(x.equals(math.inf) | y.equals(math.inf), math.inf)
+
+
+def nextafter(x: Real, y: Real) -> Real:
+    """The next number after x towards y, from the integer that the bits are."""
+    rises = (y > x) ^ x.has_sign()  # in magnitude
+    bits = x.whole()
+    result = (bits + 1).where(rises, bits - 1).real(x)
+    least = x.constant(2.0 ** (x.format.least - x.format.fraction)).with_sign(y)
+    result = least.where(x.equals(0.0), result)
+    return y.where(x.equals(y), result).but(x.is_nan() | y.is_nan(), math.nan)

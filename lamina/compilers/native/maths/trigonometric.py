@@ -15,7 +15,6 @@ from llvmlite import ir
 
 from lamina.compilers.native.maths.lanes import (
     DOUBLE,
-    Format,
     Mask,
     Pair,
     Real,
@@ -43,10 +42,17 @@ def _reduced(x: Real) -> tuple[Pair, Whole]:
     return ordered_sum(high, (-n).fma(third, low - product.low)), quadrant
 
 
+# Of x * 2/pi modulo 4 these bits are found: two for the quadrant, and after the point 53 for x, 61 for the least
+# remainder that a double can have, and the rest for the precision.
+_WIDTH = 192
+_BITS = _WIDTH - 2 + DOUBLE.bias - DOUBLE.fraction  # so many bits of 2/pi matter for the greatest doubles
+_TABLE = "lamina.two_over_pi"
+
+
 @functools.cache
-def _two_over_pi(bits: int) -> int:
-    """floor(2**bits * 2 / pi), pi by Machin's formula."""
-    unit = 1 << (bits + 32)
+def _two_over_pi() -> bytes:
+    """floor(2**_BITS * 2 / pi), the lowest byte first; pi by Machin's formula."""
+    unit = 1 << (_BITS + 64)
 
     def arctangent_of_inverse(n: int) -> int:
         total, power, k = 0, unit // n, 1
@@ -56,44 +62,47 @@ def _two_over_pi(bits: int) -> int:
         return total
 
     pi = 16 * arctangent_of_inverse(5) - 4 * arctangent_of_inverse(239)
-    return (unit << (bits + 1)) // pi
-
-
-def _window(form: Format) -> int:
-    """How many bits of 2/pi matter: those of x, of the least remainder that x can have, and of the precision."""
-    return 192 if form is DOUBLE else 96
+    return ((unit << (_BITS + 1)) // pi).to_bytes(_BITS // 8 + 32, "little")
 
 
 def _reduced_great(x: Real) -> tuple[Pair, Whole]:
-    """(r, n modulo 4) for finite x of at least 2**digits / 8, a scalar."""
-    builder, form = x.builder, x.format
-    width = _window(form)
-    last = form.bias - form.fraction  # of the greatest exponent, that of the last place
-    bits = last + width - 2
-    narrow, word, wide = ir.IntType(form.bits), ir.IntType(width), ir.IntType(-(-(bits + 1) // 64) * 64)
+    """(r, n modulo 4) for finite |x| >= 2**17, a scalar."""
+    builder, module = x.builder, x.builder.module
+    if x.format is not DOUBLE:
+        r, n = _reduced_great(x.cast(ir.DoubleType()))
+        high = r.high.cast(x.kind)
+        low = (r.high - high.cast(r.high.kind)).cast(x.kind)
+        return Pair(high, low), Whole(builder, builder.trunc(n.value, ir.IntType(32)))
+    word, wide, byte = ir.IntType(64), ir.IntType(_WIDTH), ir.IntType(8)
+    if _TABLE not in module.globals:
+        constant = ir.Constant(ir.ArrayType(byte, len(_two_over_pi())), bytearray(_two_over_pi()))
+        table = ir.GlobalVariable(module, constant.type, _TABLE)
+        table.initializer, table.global_constant, table.linkage = constant, True, "internal"
 
-    # x = m * 2**exponent, and of 2/pi * 2**(width - 2 + exponent) the low bits
+    # |x| = m * 2**exponent with m whole, and of 2/pi * 2**(_WIDTH - 2 + exponent) the low bits
     size = abs(x).whole()
-    exponent = (size >> form.fraction) - (form.bias + form.fraction)
-    m = (size & ((1 << form.fraction) - 1)) | (1 << form.fraction)
-    shift = builder.zext((-exponent + last).value, wide)
-    bits_of_inverse = builder.trunc(builder.lshr(wide(_two_over_pi(bits)), shift), word)
-    product = builder.mul(builder.zext(m.value, word), bits_of_inverse)  # x * 2/pi modulo 4, times 2**(width - 2)
+    exponent = (size >> DOUBLE.fraction) - (DOUBLE.bias + DOUBLE.fraction)
+    m = (size & (2**DOUBLE.fraction - 1)) | 2**DOUBLE.fraction
+    shift = -exponent + (_BITS - _WIDTH + 2)
+    place = builder.gep(module.globals[_TABLE], [word(0), (shift >> 3).value])
+    bits = builder.load(builder.bitcast(place, ir.IntType(_WIDTH + 64).as_pointer()), align=1)
+    bits = builder.trunc(builder.lshr(bits, builder.zext((shift & 7).value, bits.type)), wide)
+    product = builder.mul(builder.zext(m.value, wide), bits)  # |x| * 2/pi modulo 4, times 2**(_WIDTH - 2)
 
-    quadrant = builder.lshr(builder.add(product, word(1 << (width - 3))), word(width - 2))
-    fraction = builder.shl(product, word(2))  # as a signed number, between -1/2 and 1/2, times 2**width
+    quadrant = builder.lshr(builder.add(product, wide(1 << (_WIDTH - 3))), wide(_WIDTH - 2))
+    fraction = builder.shl(product, wide(2))  # as a signed number, between -1/2 and 1/2, times 2**_WIDTH
 
-    # four digits of so many bits, the first with the sign: each is exact in this format
-    piece = width // 4
+    # four digits of so many bits, the first with the sign: each is exact as a double
+    piece = _WIDTH // 4
     total, rest = x.constant(0.0), x.constant(0.0)
-    for place in range(4):
-        digit = builder.trunc(builder.lshr(fraction, word(piece * place)), ir.IntType(piece))
-        number = (builder.sitofp if place == 3 else builder.uitofp)(digit, x.kind)
-        total, error = ordered_sum(x._make(number) * 2.0 ** (piece * (place - 4)), total)
+    for digit in range(4):
+        number = builder.trunc(builder.lshr(fraction, wide(piece * digit)), ir.IntType(piece))
+        number = (builder.sitofp if digit == 3 else builder.uitofp)(number, x.kind)
+        total, error = ordered_sum(x._make(number) * 2.0 ** (piece * (digit - 4)), total)
         rest = rest + error
     r = ordered_sum(total, rest).times(x.pair(PI / 2))
-    negative = x < 0.0
-    n = Whole(builder, builder.trunc(quadrant, narrow))
+    negative = x.has_sign()
+    n = Whole(builder, builder.trunc(quadrant, word))
     return r.where(~negative, -r), n.where(~negative, -n)
 
 
