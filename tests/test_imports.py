@@ -35,6 +35,7 @@ ROOMS = (
     "linalg",
     "blocks",
     "numpy_protocol",
+    "program",
     "compilers",
     "defn",
     "lamina",

@@ -31,7 +31,14 @@ def evaluator(graph: Graph, options: Mapping[str, Any]) -> Compiled:
     return compile_graph(graph, poison=bool(options.get("poison", False)))
 
 
-_BUILT_IN: dict[str, Compiler] = {"evaluator": evaluator}
+def native(graph: Graph, options: Mapping[str, Any]) -> Compiled:
+    """The compiler that fuses a graph into loops of machine code, through LLVM; it has no options."""
+    expect_options("native", options, ())
+    # loaded when needed, and LLVM with it
+    return import_module("lamina.compilers.native").compile_graph(graph)  # type: ignore[no-any-return]
+
+
+_BUILT_IN: dict[str, Compiler] = {"evaluator": evaluator, "native": native}
 
 
 def compiler_names() -> list[str]:

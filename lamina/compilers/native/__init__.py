@@ -1,1 +1,21 @@
-"""The native compiler: a graph becomes machine code, through LLVM."""
+"""The compiler ``"native"``: a graph as fused loops of machine code, through LLVM.
+
+The graph is lowered to a program of kernels over buffers (`lamina.program`), which is written as one LLVM module:
+`types` says what a dtype is there, `scalar` what an op is, `loops` writes a kernel and `driver` what runs between them;
+`jit` compiles, and `execute` calls. An op without native code is computed by the evaluator.
+"""
+
+from collections.abc import Callable
+
+import numpy as np
+
+from lamina.compilers.native.execute import executable
+from lamina.compilers.native.scalar import is_native
+from lamina.expr import Graph
+from lamina.program import fuse, lower
+from lamina.program.memory import plan
+
+
+def compile_graph(graph: Graph) -> Callable[..., list[np.ndarray]]:
+    """A function of the graph's params' arrays."""
+    return executable(plan(fuse(lower(graph, is_native))))

@@ -1,0 +1,292 @@
+"""Instructions as one LLVM function: it calls kernels, and loops and branches between them are its own.
+
+A kernel over a space is a function, so that compiling stays linear; kernels alike share one. A kernel of one element is
+written where it runs, and the scalars that only this function knows are its local variables, so a loop of scalars runs
+in registers. Arrays that a loop carries are reached through pointers, which change places where the memories do.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+from llvmlite import ir
+
+from lamina.compilers.native.loops import emit_kernel
+from lamina.compilers.native.scalar import Value, call_intrinsic
+from lamina.compilers.native.types import BIT, BYTE, INDEX, POINTER, STATUS, in_memory
+from lamina.program.memory import Planned
+from lamina.program.record import (
+    Block,
+    Check,
+    Cond,
+    Copy,
+    Instruction,
+    Kernel,
+    Site,
+    Term,
+    While,
+)
+
+SIGNATURE = ir.FunctionType(STATUS, [POINTER, POINTER, POINTER])
+ALIGNMENT = 64
+
+
+class Module:
+    """One LLVM module: the functions of a program, and what each failure means."""
+
+    def __init__(self, planned: Planned, vector_bytes: int) -> None:
+        self.module = ir.Module(name="lamina")
+        self.buffers = planned.program.buffers
+        self.memory = planned.memory
+        self.vector_bytes = vector_bytes
+        self.failures: list[Site | Check] = []
+        self.kernels: dict[Any, ir.Function] = {}
+
+    def failure(self, what: Site | Check) -> int:
+        """The number that stands for a failure in the status."""
+        if what not in self.failures:
+            self.failures.append(what)
+        return self.failures.index(what)
+
+    def is_scalar(self, memory: int) -> bool:
+        """Whether a memory is one element."""
+        return self.buffers[memory].numel == 1
+
+    def kernel(self, kernel: Kernel) -> tuple[ir.Function, list[int], bool]:
+        """The function of a kernel, the memories it takes, and whether it may fail."""
+        order: dict[int, int] = {}
+        written = {self.memory[buffer] for buffer in kernel.writes}
+        for buffer in (*sorted(kernel.reads), *kernel.writes):
+            order.setdefault(self.memory[buffer], len(order))
+        by_value = [self.is_scalar(memory) and memory not in written for memory in order]
+        key = (_shape_of(kernel, {b: order[self.memory[b]] for b in (*kernel.reads, *kernel.writes)}), tuple(by_value))
+        may_fail = any(term.op == "within" for term in kernel.terms)
+        function = self.kernels.get(key)
+        if function is None:
+            function = self.kernels[key] = self._define(kernel, order, by_value)
+        return function, list(order), may_fail
+
+    def _define(self, kernel: Kernel, order: dict[int, int], by_value: Sequence[bool]) -> ir.Function:
+        kinds = [
+            in_memory(self.buffers[memory].dtype) if is_value else POINTER
+            for memory, is_value in zip(order, by_value, strict=True)
+        ]
+        function = ir.Function(
+            self.module, ir.FunctionType(STATUS, [*kinds, POINTER]), name=f"kernel_{len(self.kernels)}"
+        )
+        function.linkage = "internal"
+        function.attributes.add("noinline")
+        function.attributes.add("nounwind")
+        builder = ir.IRBuilder(function.append_basic_block("entry"))
+        given = {}
+        for memory, arg, is_value in zip(order, function.args, by_value, strict=False):
+            if is_value:
+                given[memory] = builder.alloca(arg.type)
+                builder.store(arg, given[memory])
+            else:
+                arg.add_attribute("noalias")
+                given[memory] = arg
+        pointers = {buffer: given[self.memory[buffer]] for buffer in (*kernel.reads, *kernel.writes)}
+        emit_kernel(builder, kernel, pointers, self.failing(function.args[-1]), self.vector_bytes)
+        builder.ret(STATUS(0))
+        return function
+
+    def failing(self, status: Value) -> Callable[[ir.IRBuilder, Value, Callable[[], Value], Site], None]:
+        """What leaves a function where a condition holds, with the failure and the index in the status."""
+
+        def fail(builder: ir.IRBuilder, wrong: Value, index: Callable[[], Value], site: Site) -> None:
+            with builder.if_then(wrong, likely=False):
+                self.leave(builder, status, site, index())
+
+        return fail
+
+    def leave(self, builder: ir.IRBuilder, status: Value, what: Site | Check, index: Value) -> None:
+        """Note a failure, and return."""
+        builder.store(INDEX(self.failure(what)), status)
+        builder.store(index, builder.gep(status, [INDEX(1)], source_etype=INDEX))
+        builder.ret(STATUS(1))
+
+
+def _shape_of(kernel: Kernel, order: dict[int, int]) -> Any:
+    """What makes two kernels one function: all but which buffers they are on."""
+    places: dict[Term, int] = {}
+    lines = []
+    for term in kernel.terms:
+        static = (order[term.static[0]], *term.static[1:]) if term.op == "load" else tuple(map(_exact, term.static))
+        places[term] = len(places)
+        lines.append((term.op, tuple(places[arg] for arg in term.args), term.dtype, static))
+    stores = tuple(
+        (places[s.term], order[s.buffer], s.layout, tuple((places[by], n) for by, n in s.shifts)) for s in kernel.stores
+    )
+    return kernel.space, kernel.reduced, tuple(lines), stores
+
+
+def _exact(static: Any) -> Any:
+    return repr(static) if isinstance(static, (int, float, complex)) else static
+
+
+class Segment:
+    """Instructions that run as one native function.
+
+    It takes an array of the addresses of cells, each of which holds the address of an external memory's data; the
+    status; and the arena, in which what only it needs has its places.
+    """
+
+    def __init__(self, module: Module, instructions: Sequence[Instruction], external: Sequence[int], name: str) -> None:
+        self.module = module
+        self.name = name
+        self.external = list(external)
+        function = ir.Function(module.module, SIGNATURE, name=name)
+        function.attributes.add("nounwind")
+        self.cells, self.status, self.arena = function.args
+        self.b = ir.IRBuilder(function.append_basic_block("entry"))
+        self.fail = module.failing(self.status)
+        self.variables: dict[int, Value] = {}  # of each memory: where its pointer is; of a local scalar: where it is
+        self.locals: set[int] = set()
+        self.arena_bytes = 0
+        for place, memory in enumerate(self.external):
+            cell = self.b.load(self.b.gep(self.cells, [INDEX(place)], source_etype=POINTER), typ=POINTER)
+            self._variable(memory, self.b.load(cell, typ=POINTER))
+        for memory in dict.fromkeys(module.memory[buffer] for buffer in touched(instructions)):
+            if memory not in self.variables:
+                self._place(memory)
+        for each in instructions:
+            self._instruction(each)
+        self.b.ret(STATUS(0))
+
+    def _variable(self, memory: int, pointer: Value) -> None:
+        self.variables[memory] = self.b.alloca(POINTER)
+        self.b.store(pointer, self.variables[memory])
+
+    def _place(self, memory: int) -> None:
+        """A local variable for a scalar, a part of the arena for an array."""
+        buffer = self.module.buffers[memory]
+        if buffer.numel == 1:
+            self.variables[memory] = self.b.alloca(in_memory(buffer.dtype))
+            self.locals.add(memory)
+            return
+        self._variable(memory, self.b.gep(self.arena, [INDEX(self.arena_bytes)], source_etype=BYTE))
+        self.arena_bytes += -(-max(buffer.nbytes, 1) // ALIGNMENT) * ALIGNMENT
+
+    def _pointer(self, memory: int) -> Value:
+        variable = self.variables[memory]
+        return variable if memory in self.locals else self.b.load(variable, typ=POINTER)
+
+    def _of(self, buffer: int) -> Value:
+        return self._pointer(self.module.memory[buffer])
+
+    # Instructions
+
+    def _block(self, block: Block) -> None:
+        for each in block.instructions:
+            self._instruction(each)
+
+    def _instruction(self, each: Instruction) -> None:
+        match each:
+            case Kernel():
+                self._kernel(each)
+            case Copy():
+                self._copy(each.target, each.origin)
+            case Check():
+                wrong = self.b.not_(self._predicate(each.predicate))
+                with self.b.if_then(wrong, likely=False):
+                    self.module.leave(self.b, self.status, each, INDEX(0))
+            case While():
+                self._while(each)
+            case Cond():
+                with self.b.if_else(self._predicate(each.predicate)) as (then, otherwise):
+                    with then:
+                        self._block(each.then)
+                    with otherwise:
+                        self._block(each.otherwise)
+
+    def _kernel(self, kernel: Kernel) -> None:
+        if not kernel.space:
+            pointers = {buffer: self._of(buffer) for buffer in (*kernel.reads, *kernel.writes)}
+            emit_kernel(self.b, kernel, pointers, self.fail, self.module.vector_bytes)
+            return
+        if 0 in kernel.space:
+            return
+        function, memories, may_fail = self.module.kernel(kernel)
+        args = []
+        for memory, kind in zip(memories, function.function_type.args, strict=False):
+            pointer = self._pointer(memory)
+            args.append(pointer if isinstance(kind, ir.PointerType) else self.b.load(pointer, typ=kind))
+        status = self.b.call(function, [*args, self.status])
+        if may_fail:
+            with self.b.if_then(self.b.trunc(status, BIT), likely=False):
+                self.b.ret(STATUS(1))
+
+    def _copy(self, target: int, origin: int) -> None:
+        buffer = self.module.buffers[target]
+        if buffer.numel == 1:
+            self.b.store(self.b.load(self._of(origin), typ=in_memory(buffer.dtype)), self._of(target))
+            return
+        size = INDEX(buffer.nbytes)
+        args = (self._of(target), self._of(origin), size, BIT(0))
+        call_intrinsic(self.b, "memcpy", args, ir.VoidType(), (POINTER, POINTER, INDEX))
+
+    def _predicate(self, buffer: int) -> Value:
+        return self.b.icmp_unsigned("!=", self.b.load(self._of(buffer), typ=BYTE), BYTE(0))
+
+    def _while(self, loop: While) -> None:
+        b = self.b
+        head, turn, after = (b.append_basic_block(name) for name in ("head", "turn", "after"))
+        b.branch(head)
+        b.position_at_end(head)
+        self._block(loop.condition)
+        b.cbranch(self._predicate(loop.condition.outputs[0]), turn, after)
+        b.position_at_end(turn)
+        self._block(loop.body)
+        self._carry(loop)
+        b.branch(head)
+        b.position_at_end(after)
+
+    def _carry(self, loop: While) -> None:
+        """What a turn leaves becomes what the next one starts from."""
+        memory, b = self.module.memory, self.b
+        scalars, arrays = [], {}
+        for param, output in zip(loop.params, loop.body.outputs, strict=True):
+            if memory[param] == memory[output]:
+                continue
+            if self.module.is_scalar(memory[param]):
+                kind = in_memory(self.module.buffers[param].dtype)
+                scalars.append((b.load(self._of(output), typ=kind), param))
+            else:
+                arrays[memory[param]] = memory[output]
+        for value, param in scalars:
+            b.store(value, self._of(param))
+        pointers = {each: self._pointer(each) for each in (*arrays, *arrays.values())}
+        for target, origin in exchanges(arrays).items():
+            b.store(pointers[origin], self.variables[target])
+
+
+def exchanges(carried: dict[int, int]) -> dict[int, int]:
+    """Which memory each takes over: a param its output's, and an output that was none of the params' what is left.
+
+    >>> exchanges({1: 2, 2: 7})
+    {1: 2, 2: 7, 7: 1}
+    """
+    taken = dict(carried)
+    back = {output: param for param, output in carried.items()}
+    for output, param in back.items():
+        if output not in carried:
+            while param in back:
+                param = back[param]
+            taken[output] = param
+    return taken
+
+
+def touched(instructions: Iterable[Instruction]) -> list[int]:
+    """Every buffer that instructions name."""
+    found: list[int] = []
+    for each in instructions:
+        found += [*sorted(each.reads), *each.writes]
+        match each:
+            case While():
+                found += each.params
+                for block in (each.condition, each.body):
+                    found += [*touched(block.instructions), *block.outputs]
+            case Cond():
+                for block in (each.then, each.otherwise):
+                    found += [*touched(block.instructions), *block.outputs]
+    return found

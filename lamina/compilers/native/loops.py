@@ -1,0 +1,502 @@
+"""A kernel as LLVM code: a loop nest whose most useful axis goes in vectors.
+
+The axes are put in the order of their strides and merged where every layout allows it. One axis, the *lanes*, is taken
+several elements at a time, written as vectors, so nothing is left to an optimiser's guess; what is left at its end is
+one more vector, of which only a part is in use. A term is computed in the outermost loop that it depends on. A
+reduction along the lanes has an accumulator in each lane, combined in a fixed order at the end; one across them keeps a
+result in each. Long sums of floats carry their rounding errors along, so they are at least as exact as pairwise sums.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from llvmlite import ir
+
+from lamina import dtype as dt
+from lamina.compilers.native import scalar
+from lamina.compilers.native.scalar import Emit, Value, call_intrinsic
+from lamina.compilers.native.types import (
+    BIT,
+    BYTE,
+    COMPUTED,
+    INDEX,
+    bits_of,
+    in_memory,
+    in_register,
+    splat_constant,
+    vector,
+)
+from lamina.dtype import DType
+from lamina.layout import Layout
+from lamina.layout.move import runs
+from lamina.program.fuse import spread, stages
+from lamina.program.record import REDUCTIONS, Kernel, Site, Store, Term, in_order
+
+# Leaves the kernel where a condition holds: the builder, the condition, what gives the index, and the site.
+Fail = Callable[[ir.IRBuilder, Value, Callable[[], Value], Site], None]
+
+_CHUNK = 128  # additions to an accumulator before it goes to the total
+_FEW = 16  # a reduction of fewer elements goes across the lanes where it can
+_SMALL = 12  # terms of a reduction that has several vectors of accumulators
+
+
+class _Axis(NamedTuple):
+    """A loop: its extent, whether it is reduced, and the stride of each layout along it."""
+
+    extent: int
+    is_reduced: bool
+    strides: dict[Layout, int]
+
+
+class _Accumulator(NamedTuple):
+    """What a reduction has so far; a compensated one has a total and its error beside."""
+
+    term: Term
+    lanes: int
+    partial: Value
+    total: Value | None
+    error: Value | None
+
+
+def emit_kernel(
+    builder: ir.IRBuilder, kernel: Kernel, pointers: dict[int, Value], fail: Fail, vector_bytes: int
+) -> None:
+    """Write a kernel at the builder's place, on buffers whose memory begins at these pointers."""
+    if 0 not in kernel.space:
+        _Nest(builder, kernel, pointers, fail, vector_bytes).write()
+
+
+def _layout_of(term: Term) -> Layout:
+    return term.static[1 if term.op == "load" else 0]  # type: ignore[no-any-return]
+
+
+def _axes(kernel: Kernel, terms: Sequence[Term]) -> list[_Axis]:
+    """The loops, outermost first: what is kept, then what is reduced, each by the strides along it."""
+    layouts = list(
+        dict.fromkeys(
+            [
+                *(spread(store.layout, kernel.space, kernel.reduced) for store in kernel.stores),
+                *(_layout_of(term) for term in terms if term.op in ("load", "position")),
+            ]
+        )
+    )
+
+    def reach(axis: int) -> int:
+        return sum(abs(layout.strides[axis]) for layout in layouts)
+
+    axes = []
+    for is_reduced in (False, True):
+        group = [axis for axis in range(len(kernel.space)) if (axis in kernel.reduced) is is_reduced]
+        group.sort(key=lambda axis: -reach(axis))
+        rows = [tuple(layout.strides[axis] for axis in group) for layout in layouts]
+        for extent, strides in runs(tuple(kernel.space[axis] for axis in group), rows):
+            axes.append(_Axis(extent, is_reduced, dict(zip(layouts, strides, strict=True))))
+    return axes
+
+
+class _Nest:
+    """One kernel being written."""
+
+    def __init__(
+        self, builder: ir.IRBuilder, kernel: Kernel, pointers: dict[int, Value], fail: Fail, vector_bytes: int
+    ) -> None:
+        self.b = builder
+        self.kernel = kernel
+        self.pointers = pointers
+        self.fail = fail
+        self.terms = kernel.terms
+        self.stage = stages(kernel.stores, kernel.reduced)
+        self.axes = _axes(kernel, self.terms)
+        self.kept = sum(not axis.is_reduced for axis in self.axes)
+        self.lane_axis, self.lanes = self._lanes(vector_bytes)
+        self.depends = self._dependences()
+        self.indices: list[Value] = []  # of the loops that are open
+        self.scopes: list[dict[Term, Value]] = [{}]  # what has been computed in each
+        self.rest = 0  # how many lanes are in use; 0 for all
+
+    # Which axis goes in vectors
+
+    def _lanes(self, vector_bytes: int) -> tuple[int, int]:
+        """The axis, and how many of its elements are one vector."""
+        if not self.axes:
+            return -1, 1
+        axis = len(self.axes) - 1
+        used = [term.dtype for term in self.terms if term.op not in ("constant", "within", "position")]
+        widest = max([dtype.numpy.itemsize for dtype in used], default=8)
+        if any(dtype not in COMPUTED and dtype.numpy.itemsize >= 8 for dtype in used):
+            return axis, 1
+        is_row = self.axes[axis].is_reduced
+        if is_row and self.kept and self._goes_across():
+            axis, is_row = self.kept - 1, False
+        lanes = max(vector_bytes // widest, 1)
+        if is_row and len(self.terms) <= _SMALL and self.axes[axis].extent >= 8 * lanes:
+            lanes *= 4  # so many additions may be on their way at once
+        while lanes > 1 and lanes >= 2 * self.axes[axis].extent:
+            lanes //= 2
+        return axis, lanes
+
+    def _goes_across(self) -> bool:
+        """Whether a reduction had better keep a result in each lane than add up along the lanes."""
+        count = 1
+        for axis in self.axes[self.kept :]:
+            count *= axis.extent
+        along, across = (
+            sum(axis.strides[_layout_of(term)] == 1 for term in self.terms if term.op == "load")
+            for axis in (self.axes[-1], self.axes[self.kept - 1])
+        )
+        return self.axes[self.kept - 1].extent >= 8 and (across > along or count < _FEW)
+
+    def _dependences(self) -> dict[Term, frozenset[int]]:
+        """The axes that each term depends on."""
+        found: dict[Term, frozenset[int]] = {}
+        for term in self.terms:
+            own: frozenset[int] = frozenset()
+            if term.op in ("load", "position"):
+                layout = _layout_of(term)
+                own = frozenset(k for k, axis in enumerate(self.axes) if axis.strides[layout])
+            own = own.union(*[found[arg] for arg in term.args])
+            if term.op in REDUCTIONS:
+                own = frozenset(k for k in own if k < self.kept)
+            found[term] = own
+        return found
+
+    def _level(self, term: Term) -> int:
+        """Inside how many loops a term is computed; what a reduction is needed for, inside all that are kept."""
+        level = 1 + max(self.depends[term], default=-1)
+        return max(level, self.kept) if self.stage[term] else level
+
+    def _is_vector(self, term: Term) -> bool:
+        return self.lanes > 1 and self.lane_axis in self.depends[term]
+
+    # The nest
+
+    def write(self) -> None:
+        """All of it."""
+        self._kept_level(0)
+
+    def _kept_level(self, level: int) -> None:
+        if level < self.kept:
+            self._compute([t for t in self.terms if self._level(t) == level])
+            self._each(level, lambda: self._kept_level(level + 1))
+            return
+        is_reducing = self.kept < len(self.axes)
+        for stage in range(max(self.stage.values(), default=0) + 1):
+            here = [t for t in self.terms if self._level(t) == level and self.stage[t] == stage]
+            self._compute([t for t in here if t.op not in REDUCTIONS])
+            outer = [s for s in self.kernel.stores if not is_reducing or s.layout.rank < len(self.kernel.space)]
+            for store in outer:
+                if self.stage[store.term] == stage:
+                    self._store(store)
+            if is_reducing:
+                reductions = [t for t in self.terms if t.op in REDUCTIONS and self.stage[t] == stage + 1]
+                full = [s for s in self.kernel.stores if s not in outer and self.stage[s.term] == stage]
+                if reductions or full:
+                    self._pass(reductions, full)
+
+    def _pass(self, reductions: Sequence[Term], stores: Sequence[Store]) -> None:
+        """One pass over the reduced axes."""
+        needed = in_order([*(term.args[0] for term in reductions), *(store.term for store in stores)])
+        needed = [term for term in needed if self._level(term) > self.kept]
+        accumulators = [self._accumulator(term) for term in reductions]
+        self._reduced_level(self.kept, needed, accumulators, stores)
+        for each in accumulators:
+            self.scopes[-1][each.term] = self._result(each)
+
+    def _reduced_level(
+        self, level: int, needed: Sequence[Term], accumulators: Sequence[_Accumulator], stores: Sequence[Store]
+    ) -> None:
+        if level > self.kept:
+            self._compute([term for term in needed if self._level(term) == level])
+        if level < len(self.axes):
+            long = [each for each in accumulators if each.total is not None]
+            after = (lambda: self._flush(long)) if long and level == len(self.axes) - 1 else None
+            self._each(level, lambda: self._reduced_level(level + 1, needed, accumulators, stores), after)
+            return
+        for store in stores:
+            self._store(store)
+        for each in accumulators:
+            self._accumulate(each)
+
+    def _each(self, level: int, body: Callable[[], None], after: Callable[[], Any] | None = None) -> None:
+        """A loop over an axis; with `after`, which runs at least each so many turns."""
+        extent = self.axes[level].extent
+        step = self.lanes if level == self.lane_axis else 1
+        main = extent - extent % step
+
+        def turn(index: Value) -> None:
+            self.indices.append(index)
+            self.scopes.append({})
+            body()
+            self.scopes.pop()
+            self.indices.pop()
+
+        chunk = _CHUNK * step
+        if after is None:
+            self._counted(0, main, step, turn)
+        elif main <= chunk:
+            self._counted(0, main, step, turn)
+            after()
+        else:
+
+            def part(start: Value) -> None:
+                end = self.b.add(start, INDEX(chunk))
+                end = self.b.select(self.b.icmp_signed("<", end, INDEX(main)), end, INDEX(main))
+                self._counted(start, end, step, turn)
+                after()
+
+            self._counted(0, main, chunk, part)
+        if main < extent:
+            self.rest = extent - main
+            turn(INDEX(main))
+            self.rest = 0
+            if after is not None:
+                after()
+
+    def _counted(self, start: Any, end: Any, step: int, body: Callable[[Value], None]) -> None:
+        """``for index in range(start, end, step)``; there is a first turn, or both bounds are ints."""
+        if isinstance(start, int) and isinstance(end, int):
+            if start + step >= end:
+                if start < end:
+                    body(INDEX(start))
+                return
+            start, end = INDEX(start), INDEX(end)
+        b = self.b
+        before, head, after = b.block, b.append_basic_block(), b.append_basic_block()
+        b.branch(head)
+        b.position_at_end(head)
+        index = b.phi(INDEX)
+        index.add_incoming(start, before)
+        body(index)
+        following = b.add(index, INDEX(step))
+        index.add_incoming(following, b.block)
+        b.cbranch(b.icmp_signed("<", following, end), head, after)
+        b.position_at_end(after)
+
+    # Terms
+
+    def _compute(self, terms: Sequence[Term]) -> None:
+        for term in terms:
+            self.scopes[-1][term] = self._emit(term)
+
+    def _value(self, term: Term, lanes: int = 1) -> Value:
+        """What a term has been computed to; in every lane, where it is one number."""
+        value = next(scope[term] for scope in reversed(self.scopes) if term in scope)
+        if lanes == 1 or isinstance(value.type, ir.VectorType):
+            return value
+        if isinstance(value, ir.Constant):
+            return splat_constant(value.type, lanes, value.constant)
+        return self._splat(value, lanes)
+
+    def _splat(self, value: Value, lanes: int) -> Value:
+        kind = ir.VectorType(value.type, lanes)
+        first = self.b.insert_element(ir.Constant(kind, ir.Undefined), value, ir.IntType(32)(0))
+        zeros = ir.Constant(ir.VectorType(ir.IntType(32), lanes), [0] * lanes)
+        return self.b.shuffle_vector(first, ir.Constant(kind, ir.Undefined), zeros)
+
+    def _emit(self, term: Term) -> Value:
+        lanes = self.lanes if self._is_vector(term) else 1
+        if term.op == "constant":
+            return ir.Constant(in_register(term.dtype), bits_of(term.static[0], term.dtype))
+        if term.op == "position":
+            return self._position(term.static[0], lanes)
+        if term.op == "load":
+            return self._load(term, lanes)
+        args = [self._value(arg, lanes) for arg in term.args]
+        if term.op == "within":
+            self._check(args[0], lanes, *term.static)
+        if term.op in ("within", "with"):
+            return args[0]
+        emit = Emit(self.b, term.args[0].dtype, lanes)
+        if term.op == "where":
+            return scalar.where(emit, *args)
+        if term.op in ("cast", "bitcast"):
+            return (scalar.cast if term.op == "cast" else scalar.bitcast)(emit, args[0], term.dtype)
+        return scalar.ROWS[term.op](emit, *args)
+
+    def _check(self, x: Value, lanes: int, low: int, high: int, site: Site) -> None:
+        kind = INDEX
+        is_low = self.b.icmp_signed("<", x, splat_constant(kind, lanes, low))
+        is_high = self.b.icmp_signed(">", x, splat_constant(kind, lanes, high))
+        wrong = self.b.or_(is_low, is_high)
+        if lanes == 1:
+            self.fail(self.b, wrong, lambda: x, site)
+            return
+        if self.rest:
+            wrong = self.b.and_(wrong, self._mask(lanes))
+        bits = self.b.bitcast(wrong, ir.IntType(lanes))
+
+        def first() -> Value:
+            place = call_intrinsic(self.b, "cttz", (bits, BIT(0)), bits.type, (bits.type,))
+            wide = self.b.zext(place, INDEX) if lanes < 64 else place
+            return self.b.extract_element(x, wide)
+
+        self.fail(self.b, self.b.icmp_unsigned("!=", bits, bits.type(0)), first, site)
+
+    def _mask(self, lanes: int) -> ir.Constant:
+        """The lanes in use."""
+        return ir.Constant(ir.VectorType(BIT, lanes), [int(lane < self.rest) for lane in range(lanes)])
+
+    # Memory
+
+    def _lane_stride(self, layout: Layout) -> int:
+        return self.axes[self.lane_axis].strides[layout] if self.axes else 0
+
+    def _start(self, layout: Layout) -> Value:
+        """The position of the first lane."""
+        position: Value = INDEX(layout.offset)
+        for axis, index in zip(self.axes, self.indices, strict=False):
+            stride = axis.strides[layout]
+            if stride:
+                position = self.b.add(position, self.b.mul(index, INDEX(stride)))
+        return position
+
+    def _position(self, layout: Layout, lanes: int) -> Value:
+        start = self._start(layout)
+        if lanes == 1:
+            return start
+        stride = self._lane_stride(layout)
+        steps = ir.Constant(ir.VectorType(INDEX, lanes), [lane * stride for lane in range(lanes)])
+        return self.b.add(self._splat(start, lanes), steps)
+
+    def _load(self, term: Term, lanes: int) -> Value:
+        buffer, layout, strides = term.static
+        dtype, start = term.dtype, self._start(layout)
+        moving = []
+        for arg, stride in zip(term.args, strides, strict=True):
+            by = self.b.mul(self._value(arg), splat_constant(INDEX, self._count(arg), stride))
+            if self._count(arg) == 1:
+                start = self.b.add(start, by)
+            else:
+                moving.append(by)
+        if lanes == 1:
+            return self._loaded(term, self._read(buffer, dtype, start))
+        stride = self._lane_stride(layout)
+        if not moving and stride == 1:
+            return self._loaded(term, self._read_vector(buffer, dtype, start, lanes))
+        value: Value = ir.Constant(ir.VectorType(in_memory(dtype), lanes), ir.Undefined)
+        for lane in range(self.rest or lanes):
+            position = self.b.add(start, INDEX(lane * stride)) if stride else start
+            for by in moving:
+                position = self.b.add(position, self.b.extract_element(by, INDEX(lane)))
+            value = self.b.insert_element(value, self._read(buffer, dtype, position), INDEX(lane))
+        return self._loaded(term, value)
+
+    def _count(self, term: Term) -> int:
+        return self.lanes if self._is_vector(term) else 1
+
+    def _address(self, buffer: int, dtype: DType, position: Value) -> Value:
+        return self.b.gep(self.pointers[buffer], [position], source_etype=in_memory(dtype))
+
+    def _read(self, buffer: int, dtype: DType, position: Value) -> Value:
+        address = self._address(buffer, dtype, position)
+        return self.b.load(address, typ=in_memory(dtype), align=dtype.numpy.alignment)
+
+    def _read_vector(self, buffer: int, dtype: DType, start: Value, lanes: int) -> Value:
+        address, kind = self._address(buffer, dtype, start), ir.VectorType(in_memory(dtype), lanes)
+        align = dtype.numpy.alignment
+        if not self.rest:
+            return self.b.load(address, typ=kind, align=align)
+        args = (address, ir.IntType(32)(align), self._mask(lanes), ir.Constant(kind, None))
+        return call_intrinsic(self.b, "masked.load", args, kind, (kind, address.type))
+
+    def _loaded(self, term: Term, value: Value) -> Value:
+        if term.dtype is not dt.bool:
+            return value
+        lanes = value.type.count if isinstance(value.type, ir.VectorType) else 1
+        return self.b.icmp_unsigned("!=", value, splat_constant(BYTE, lanes, 0))
+
+    def _store(self, store: Store) -> None:
+        layout = spread(store.layout, self.kernel.space, self.kernel.reduced)
+        dtype, stride = store.term.dtype, self._lane_stride(layout)
+        is_vector = self.lanes > 1 and stride != 0
+        lanes = self.lanes if is_vector else 1
+        value = self._value(store.term, lanes)
+        if dtype is dt.bool:
+            value = self.b.zext(value, vector(BYTE, lanes))
+        start, align = self._start(layout), dtype.numpy.alignment
+        for by, moved in store.shifts:
+            start = self.b.add(start, self.b.mul(self._value(by), INDEX(moved)))
+        if is_vector and stride != 1:
+            for lane in range(self.rest or lanes):
+                address = self._address(store.buffer, dtype, self.b.add(start, INDEX(lane * stride)))
+                self.b.store(self.b.extract_element(value, INDEX(lane)), address, align=align)
+            return
+        address = self._address(store.buffer, dtype, start)
+        if is_vector and self.rest:
+            args = (value, address, ir.IntType(32)(align), self._mask(lanes))
+            call_intrinsic(self.b, "masked.store", args, ir.VoidType(), (value.type, address.type))
+        else:
+            self.b.store(value, address, align=align)
+
+    # Reductions
+
+    def _accumulator(self, term: Term) -> _Accumulator:
+        is_row = self.lane_axis >= self.kept
+        lanes = self.lanes if is_row or self._is_vector(term.args[0]) else 1
+        steps = 1
+        for axis in self.axes[self.kept :]:
+            steps *= axis.extent
+        if is_row:
+            steps //= self.lanes
+        is_long = term.op == "sum" and term.dtype.kind == "float" and steps > 2 * _CHUNK
+        kind = vector(in_register(term.dtype), lanes)
+        with self.b.goto_entry_block():
+            slots = [self.b.alloca(kind) for _ in range(3 if is_long else 1)]
+        start = self._identity(term, lanes)
+        for slot in slots[:2]:
+            self.b.store(start, slot)
+        if is_long:
+            self.b.store(splat_constant(in_register(term.dtype), lanes, 0.0), slots[2])
+            return _Accumulator(term, lanes, *slots)
+        return _Accumulator(term, lanes, slots[0], None, None)
+
+    def _identity(self, term: Term, lanes: int) -> ir.Constant:
+        return splat_constant(in_register(term.dtype), lanes, scalar.identity(term.op, term.dtype))
+
+    def _combine(self, term: Term, lanes: int, x: Value, y: Value) -> Value:
+        return scalar.ROWS[scalar.COMBINE[term.op]](Emit(self.b, term.dtype, lanes), x, y)
+
+    def _load_slot(self, each: _Accumulator, slot: Value) -> Value:
+        return self.b.load(slot, typ=vector(in_register(each.term.dtype), each.lanes))
+
+    def _accumulate(self, each: _Accumulator) -> None:
+        value = self._value(each.term.args[0], each.lanes)
+        if self.rest and self.lane_axis >= self.kept:
+            value = self.b.select(self._mask(each.lanes), value, self._identity(each.term, each.lanes))
+        so_far = self._load_slot(each, each.partial)
+        self.b.store(self._combine(each.term, each.lanes, so_far, value), each.partial)
+
+    def _flush(self, accumulators: Sequence[_Accumulator]) -> None:
+        """Add partial sums to totals, and what that rounds away to the errors: Knuth's exact sum of two."""
+        b = self.b
+        for each in accumulators:
+            partial, total, error = (self._load_slot(each, slot) for slot in (each.partial, each.total, each.error))
+            new = b.fadd(total, partial)
+            back = b.fsub(new, total)
+            lost = b.fadd(b.fsub(total, b.fsub(new, back)), b.fsub(partial, back))
+            b.store(new, each.total)
+            b.store(b.fadd(error, lost), each.error)
+            b.store(self._identity(each.term, each.lanes), each.partial)
+
+    def _result(self, each: _Accumulator) -> Value:
+        b = self.b
+        value = self._load_slot(each, each.partial)
+        if each.total is not None:
+            value, error = self._load_slot(each, each.total), self._load_slot(each, each.error)
+            # an infinite sum has a NaN for its error, and one without an error keeps the sign of its zero
+            zero = splat_constant(in_register(each.term.dtype), each.lanes, 0.0)
+            value = b.select(b.fcmp_ordered("!=", error, zero), b.fadd(value, error), value)
+        lanes = each.lanes
+        if self.lane_axis < self.kept:
+            return value
+        while lanes > 1:
+            half = lanes // 2
+            none = ir.Constant(value.type, ir.Undefined)
+            low, high = (
+                b.shuffle_vector(value, none, ir.Constant(ir.VectorType(ir.IntType(32), half), list(places)))
+                for places in (range(half), range(half, lanes))
+            )
+            if half == 1:
+                low, high = (b.extract_element(part, INDEX(0)) for part in (low, high))
+            value, lanes = self._combine(each.term, half, low, high), half
+        return value

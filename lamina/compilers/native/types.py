@@ -1,0 +1,54 @@
+"""What a dtype is in LLVM: in a register, in memory, and several at once."""
+
+from typing import Any
+
+from llvmlite import ir
+
+from lamina import dtype as dt
+from lamina.dtype import DType
+
+INDEX = ir.IntType(64)
+BYTE = ir.IntType(8)
+BIT = ir.IntType(1)
+POINTER = ir.PointerType()
+STATUS = ir.IntType(32)
+
+# What can be computed with. The others are moved as they are, as bits.
+_INTEGERS = [dt.DTYPES[f"{sign}int{bits}"] for sign in ("", "u") for bits in (8, 16, 32, 64)]
+COMPUTED = frozenset({dt.bool, dt.float32, dt.float64, *_INTEGERS})
+
+
+def in_memory(dtype: DType) -> Any:
+    """The type of an element in memory; that of what isn't computed with is an integer as wide as NumPy's element."""
+    if dtype is dt.float32:
+        return ir.FloatType()
+    if dtype is dt.float64:
+        return ir.DoubleType()
+    return ir.IntType(8 * dtype.numpy.itemsize)
+
+
+def in_register(dtype: DType) -> Any:
+    """The type of an element in a register: a bool is one bit there."""
+    return BIT if dtype is dt.bool else in_memory(dtype)
+
+
+def vector(element: Any, lanes: int) -> Any:
+    """Several of an element; itself for one."""
+    return element if lanes == 1 else ir.VectorType(element, lanes)
+
+
+def splat_constant(element: Any, lanes: int, number: Any) -> ir.Constant:
+    """A number in every lane."""
+    one = ir.Constant(element, number)
+    return one if lanes == 1 else ir.Constant(ir.VectorType(element, lanes), [one] * lanes)
+
+
+def bits_of(number: Any, dtype: DType) -> Any:
+    """A Python number as the constant of its dtype's type in a register."""
+    if dtype.kind == "float" and dtype in COMPUTED:
+        return float(dtype.numpy.type(number))
+    if dtype is dt.bool:
+        return int(bool(number))
+    if dtype in COMPUTED:
+        return int(number)
+    return int.from_bytes(dtype.numpy.type(number).tobytes(), "little")

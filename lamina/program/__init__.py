@@ -1,0 +1,7 @@
+"""What will run: a graph as kernels, copies, library calls, loops and branches over buffers."""
+
+from lamina.program.fuse import fuse
+from lamina.program.lower import lower
+from lamina.program.record import Program
+
+__all__ = ["Program", "fuse", "lower"]

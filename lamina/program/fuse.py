@@ -1,0 +1,227 @@
+"""Kernels that go over one space become one, and what nothing reads any more is left out.
+
+A kernel joins an earlier one if both go over the same space, or one over what the other keeps or reduces; if they share
+what they read, or one reads what the other fills; and if it reads that in place, index by index. So a value passes from
+a producer to its consumer in a register, reductions of one row run while the row is in cache, and what follows a
+reduction runs in the same loop. A cheap value is computed again where a later pass over a row needs it; any other stays
+in its buffer, which the pass before has just filled.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+
+from lamina.layout import Layout
+from lamina.layout.move import Broadcast, Reshape
+from lamina.program.nodes import reads_in_place
+from lamina.program.record import (
+    REDUCTIONS,
+    Block,
+    Cond,
+    Instruction,
+    Kernel,
+    Program,
+    Shape,
+    Store,
+    Term,
+    Terms,
+    While,
+    in_order,
+)
+
+_WINDOW = 12  # how many instructions back a kernel looks for another
+_MOST_TERMS = 80
+_MOST_STORES = 8
+
+
+def fuse(program: Program) -> Program:
+    """The program with kernels merged, and without what nothing reads.
+
+    >>> import lamina
+    >>> from lamina.program import lower
+    >>> graph = lamina.trace(lambda x: x / x.sum(axis=1, keepdims=True), lamina.Spec(lamina.float64, (3, 4)))
+    >>> print(fuse(lower(graph, lambda node: True)))
+    <lambda>(%0: float64[3, 4]):
+      %2: float64[3, 4] = kernel [3, 4 reduced]:
+        t0: float64 = %0
+        t1: float64 = sum(t0)
+        t2: float64 = divide(t0, t1)
+        %2 = t2
+      return %2
+    """
+    return without_unread(replace(program, block=_fused(program.block, program.terms)))
+
+
+def _fused(block: Block, terms: Terms) -> Block:
+    done: list[Instruction] = []
+    for each in block.instructions:
+        match each:
+            case While():
+                done.append(replace(each, condition=_fused(each.condition, terms), body=_fused(each.body, terms)))
+            case Cond():
+                done.append(replace(each, then=_fused(each.then, terms), otherwise=_fused(each.otherwise, terms)))
+            case Kernel():
+                _join(done, each, terms)
+            case _:
+                done.append(each)
+    return Block(tuple(done), block.outputs)
+
+
+def _join(done: list[Instruction], kernel: Kernel, terms: Terms) -> None:
+    """Put a kernel into an earlier one, or at the end."""
+    bases = frozenset(store.base for store in kernel.stores if store.base is not None)
+    for place in range(len(done) - 1, max(-1, len(done) - 1 - _WINDOW), -1):
+        earlier = done[place]
+        if isinstance(earlier, Kernel) and not bases & set(earlier.writes):
+            merged = merge(earlier, kernel, terms)
+            if merged is not None:
+                done[place] = merged
+                return
+        if kernel.reads & set(earlier.writes) or bases & earlier.reads:
+            break
+    done.append(kernel)
+
+
+def merge(first: Kernel, second: Kernel, terms: Terms) -> Kernel | None:
+    """One kernel that does what two do, one after the other; `None` where there is none, or it would be of no use."""
+    if not second.reads & (first.reads | set(first.writes)):
+        return None
+    if len(first.stores) + len(second.stores) > _MOST_STORES:
+        return None
+    space, reduced = (first.space, first.reduced) if first.reduced else (second.space, second.reduced)
+    a, b = _over(first, space, reduced, terms), _over(second, space, reduced, terms)
+    if a is None or b is None:
+        return None
+    known: dict[tuple[int, Layout], Term] = {}
+    for store in a.stores:
+        if not store.shifts:
+            known[store.buffer, spread(store.layout, space, reduced)] = store.term
+    replacements: dict[Term, Term] = {}
+    for term in b.terms:
+        if term.op == "load" and term.static[0] in a.writes:
+            found = known.get(term.static[:2])
+            if found is None or term.args:
+                return None
+            replacements[term] = found
+    joined = tuple(_substituted(store, replacements, a.stores, reduced, terms) for store in b.stores)
+    kernel = Kernel(space, reduced, (*a.stores, *joined), first.source)
+    if len(kernel.terms) > _MOST_TERMS or not _is_in_place(kernel):
+        return None
+    return kernel
+
+
+def _substituted(
+    store: Store, replacements: dict[Term, Term], before: tuple[Store, ...], reduced: tuple[int, ...], terms: Terms
+) -> Store:
+    """A store with the terms of an earlier kernel in place of loads; what costs something isn't computed twice."""
+    new = terms.replaced(store.term, replacements)
+    stage = stages((*before, store._replace(term=new)), reduced)
+    late = {
+        load: load if not term.is_cheap and stage[term] < stage[new] and term.op not in REDUCTIONS else term
+        for load, term in replacements.items()
+    }
+    shifts = tuple((terms.replaced(by, replacements), stride) for by, stride in store.shifts)
+    return store._replace(term=terms.replaced(store.term, late), shifts=shifts)
+
+
+def _over(kernel: Kernel, space: Shape, reduced: tuple[int, ...], terms: Terms) -> Kernel | None:
+    """The kernel over a space that has its own as the whole, or as what is kept."""
+    if (kernel.space, kernel.reduced) == (space, reduced):
+        return kernel
+    if kernel.reduced:
+        return None
+    if kernel.space == space:
+        return replace(kernel, reduced=reduced)
+    kept = tuple(extent for axis, extent in enumerate(space) if axis not in reduced)
+    if kernel.space != kept:
+        return None
+    ones = tuple(1 if axis in reduced else extent for axis, extent in enumerate(space))
+
+    def spread(term: Term) -> Term:
+        moved = terms.moved(term, Reshape(ones), Broadcast(space))
+        assert moved is not None  # axes of extent 1 need no copy
+        return moved
+
+    stores = tuple(
+        store._replace(term=spread(store.term), shifts=tuple((spread(by), n) for by, n in store.shifts))
+        for store in kernel.stores
+    )
+    return Kernel(space, reduced, stores, kernel.source)
+
+
+def spread(layout: Layout, space: Shape, reduced: tuple[int, ...]) -> Layout:
+    """A layout of what is kept as one of the whole space."""
+    if layout.rank == len(space):
+        return layout
+    strides = iter(layout.strides)
+    return Layout(space, tuple(0 if axis in reduced else next(strides) for axis in range(len(space))), layout.offset)
+
+
+def stages(stores: Iterable[Store], reduced: tuple[int, ...]) -> dict[Term, int]:
+    """In which pass over the reduced axes each term may be computed: after the reductions and stores that it needs."""
+    stores = tuple(stores)
+    filled = {store.buffer: store.term for store in stores}
+    found: dict[Term, int] = {}
+    roots = [each for store in stores for each in (*(by for by, _ in store.shifts), store.term)]
+    for term in in_order(roots):
+        stage = max([found[arg] for arg in term.args], default=0)
+        if term.op in REDUCTIONS or (term.op == "load" and term.static[0] in filled):
+            stage = 1 + (stage if term.op in REDUCTIONS else found[filled[term.static[0]]])
+        found[term] = stage
+    return found
+
+
+def _is_in_place(kernel: Kernel) -> bool:
+    """Whether what starts as an old buffer is written only where nothing else of that is read."""
+    roots = [each for store in kernel.stores for each in (*(by for by, _ in store.shifts), store.term)]
+    for store in kernel.stores:
+        if store.base is not None:
+            if kernel.reduced:
+                return False  # a later pass over the row would read what an earlier one has written
+            layout = spread(store.layout, kernel.space, kernel.reduced)
+            if not all(reads_in_place(root, store.base, layout, store.shifts) for root in roots):
+                return False
+    return True
+
+
+def without_unread(program: Program) -> Program:
+    """The program without stores that nothing reads."""
+    while True:
+        read = set(program.kept)
+        _collect(program.block, read)
+        block = _pruned(program.block, read)
+        if block == program.block:
+            return program
+        program = replace(program, block=block)
+
+
+def _collect(block: Block, read: set[int]) -> None:
+    read.update(block.outputs)
+    for each in block.instructions:
+        match each:
+            case While():
+                read.update(each.initial)
+                _collect(each.condition, read)
+                _collect(each.body, read)
+            case Cond():
+                read.add(each.predicate)
+                _collect(each.then, read)
+                _collect(each.otherwise, read)
+            case _:
+                read.update(each.reads)
+
+
+def _pruned(block: Block, read: set[int]) -> Block:
+    done: list[Instruction] = []
+    for each in block.instructions:
+        match each:
+            case While():
+                done.append(replace(each, condition=_pruned(each.condition, read), body=_pruned(each.body, read)))
+            case Cond():
+                done.append(replace(each, then=_pruned(each.then, read), otherwise=_pruned(each.otherwise, read)))
+            case Kernel():
+                stores = tuple(store for store in each.stores if store.buffer in read)
+                if stores:
+                    done.append(each if len(stores) == len(each.stores) else replace(each, stores=stores))
+            case _:
+                done.append(each)
+    return Block(tuple(done), block.outputs)

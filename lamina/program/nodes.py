@@ -1,0 +1,375 @@
+"""How the nodes that aren't elementwise are lowered: reductions, what places elements, memory, loops and branches."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from lamina import dtype as dt
+from lamina.dtype import DType
+from lamina.expr import Expr, Source, effects_of, value_of
+from lamina.expr.tree import nodes_of
+from lamina.layout import Layout
+from lamina.layout.move import Broadcast, Range, Reshape, Slice
+from lamina.program.record import REDUCTIONS, Block, Check, Cond, Site, Store, Term, Terms, While, in_order
+from lamina.program.scope import Lowering, Scope, numel_of, uses_of
+
+
+def _reduction(scope: Scope, node: Expr) -> Any:
+    x, axes = node.args
+    if not scope.whole.is_native(node):
+        return NotImplemented
+    if all(x.shape[axis] == 1 for axis in axes):
+        scope.set(node, scope.moved(x, Reshape(node.shape)))
+        return None
+    if 0 in x.shape:
+        scope.set(node, _empty(scope, node))
+        return None
+    term = scope.terms.make(node.op, (scope.value(x),), node.dtype)
+    buffer = scope.whole.buffer(node.dtype, node.shape)
+    scope.kernel(x.shape, axes, Store(term, buffer, Layout.contiguous(node.shape)), node.source)
+    scope.values[node] = scope.whole.load(buffer)
+    return None
+
+
+_OF_NONE: dict[str, Any] = {"sum": 0, "prod": 1, "any": False, "all": True}
+
+
+def _empty(scope: Scope, node: Expr) -> Term:
+    """What a reduction of no element gives; for a result without an element, anything."""
+    kind = node.dtype.kind
+    number = _OF_NONE.get(node.op, 0)
+    if node.op == "bitwise_and_reduce":
+        number = node.dtype.max if kind == "unsigned" else -1
+    if kind == "bool":
+        number = bool(number)
+    return scope.terms.constant(float(number) if kind == "float" else number, node.dtype)
+
+
+def _iota(scope: Scope, node: Expr) -> Any:
+    if not scope.whole.is_native(node):
+        return NotImplemented
+    position = scope.terms.make("position", (), dt.int64, (Layout.contiguous(node.shape),))
+    scope.set(node, _cast(scope.terms, position, node.dtype))
+    return None
+
+
+def _cast(terms: Terms, term: Term, dtype: DType) -> Term:
+    return term if term.dtype == dtype else terms.make("cast", (term,), dtype)
+
+
+def _parts(scope: Scope, node: Expr, parts: Sequence[tuple[Term, Layout]], base: int | None) -> None:
+    """A buffer written part by part."""
+    for term, layout in parts:
+        if not layout.numel:
+            continue
+        buffer = scope.whole.buffer(node.dtype, node.shape)
+        scope.kernel(layout.shape, (), Store(term, buffer, layout, base), node.source)
+        base = buffer
+    if base is None:  # there is no element
+        base = scope.fill(scope.terms.constant(_zero(node.dtype), node.dtype), node.shape)
+    scope.values[node] = scope.whole.load(base)
+
+
+def _zero(dtype: DType) -> Any:
+    return {"bool": False, "float": 0.0, "complex": 0j}.get(dtype.kind, 0)
+
+
+def _concat(scope: Scope, node: Expr) -> None:
+    arrays, axis = node.args
+    whole, start, parts = Layout.contiguous(node.shape), 0, []
+    for x in arrays:
+        ranges = [Range(0, extent) for extent in node.shape]
+        ranges[axis] = Range(start, x.shape[axis])
+        start += x.shape[axis]
+        layout = whole.move(Slice(ranges))
+        assert layout is not None
+        parts.append((scope.value(x), layout))
+    _parts(scope, node, parts, None)
+
+
+def _pad(scope: Scope, node: Expr) -> None:
+    x, value, widths = node.args
+    fill = scope.fill(scope.moved(value, Broadcast(node.shape)), node.shape, node.source)
+    ranges = [Range(before, extent) for extent, (before, _) in zip(x.shape, widths, strict=True)]
+    layout = Layout.contiguous(node.shape).move(Slice(ranges))
+    assert layout is not None
+    _parts(scope, node, [(scope.value(x), layout)], fill)
+
+
+def _gather(scope: Scope, node: Expr) -> Any:
+    x, indices = node.args
+    count, rest = len(indices), x.shape[len(indices) :]
+    shape = indices[0].shape
+    if not numel_of(node.shape):
+        return NotImplemented  # there may be indices all the same, which must be in range
+    spread = (Reshape((*shape, *(1,) * len(rest))), Broadcast((*shape, *rest))) if rest else ()
+    term = _indexable(scope, x)
+    places = []
+    for axis, index in enumerate(indices):
+        moved = scope.moved(index, *spread) if spread else scope.value(index)
+        places.append(_place(scope, moved, axis, x.shape[axis], node.source))
+    if term.op == "constant":
+        scope.set(node, scope.terms.make("with", (term, *places), node.dtype))
+        return None
+    buffer, layout, _ = term.static
+    seen = Layout((*shape, *rest), (*(0,) * len(shape), *layout.strides[count:]), layout.offset)
+    scope.set(node, scope.terms.make("load", tuple(places), node.dtype, (buffer, seen, layout.strides[:count])))
+    return None
+
+
+def _take_along_axis(scope: Scope, node: Expr) -> Any:
+    x, indices, axis = node.args
+    if not numel_of(node.shape):
+        return NotImplemented
+    term = _indexable(scope, x)
+    place = _place(scope, scope.value(indices), axis, x.shape[axis], node.source)
+    if term.op == "constant":
+        scope.set(node, scope.terms.make("with", (term, place), node.dtype))
+        return None
+    buffer, layout, _ = term.static
+    strides = list(layout.strides)
+    stride, strides[axis] = strides[axis], 0
+    seen = Layout(indices.shape, strides, layout.offset)
+    scope.set(node, scope.terms.make("load", (place,), node.dtype, (buffer, seen, (stride,))))
+    return None
+
+
+def _indexable(scope: Scope, x: Expr) -> Term:
+    """What is gathered from: a load through a layout, or one number."""
+    term = scope.value(x)
+    is_layout = term.op == "load" and not term.args and numel_of(x.shape) > 1
+    return term if term.op == "constant" or is_layout else scope.keep(x)
+
+
+def _place(scope: Scope, index: Term, axis: int, extent: int, source: Source | None) -> Term:
+    """An index as a place on its axis: negative ones count from the end."""
+    terms = scope.terms
+    index = _cast(terms, index, dt.int64)
+    if index.op == "constant" and 0 <= index.static[0] < extent:
+        return index
+    site = Site(f"index {{}} is out of bounds for axis {axis} with size {extent}", ((1, 0),), source)
+    index = terms.make("within", (index,), dt.int64, (-extent, extent - 1, site))
+    zero, length = terms.constant(0, dt.int64), terms.constant(extent, dt.int64)
+    is_negative = terms.make("less", (index, zero), dt.bool)
+    return terms.make("where", (is_negative, terms.make("add", (index, length), dt.int64), index), dt.int64)
+
+
+def _move(scope: Scope, node: Expr) -> None:
+    x, movement = node.args
+    scope.set(node, scope.moved(x, movement))
+
+
+def _shift(scope: Scope, node: Expr) -> tuple[tuple[Term, int], ...]:
+    """What moves a view's layout: one term, checked, and its stride; over the layout's shape."""
+    root, layout, shifts = node.args[:3]
+    if not shifts or not layout.numel:
+        return ()
+    terms, size = scope.terms, numel_of(root.shape)
+    low, high = layout.span
+    message = f"a view of elements {{}} to {{}} of {size}"
+    over = Broadcast(layout.shape)
+    if len(shifts) == 1:
+        by, stride = shifts[0]
+        term = _cast(terms, scope.moved(by, over), dt.int64)
+        if stride == 0:
+            return ()
+        least, most = -(low // abs(stride)), (size - high) // abs(stride)
+        if stride < 0:
+            least, most = -most, -least
+        site = Site(message, ((stride, low), (stride, high - 1)), node.source)
+        return ((terms.make("within", (term,), dt.int64, (least, most, site)), stride),)
+    total = terms.constant(0, dt.int64)
+    for by, stride in shifts:
+        # what lies this far out is outside any memory, and the sum doesn't wrap
+        bound = 2**62 // (len(shifts) * max(abs(stride), 1))
+        term = _cast(terms, scope.moved(by, over), dt.int64)
+        limits = (terms.constant(-bound, dt.int64), terms.constant(bound, dt.int64))
+        term = terms.make("clip", (term, *limits), dt.int64)
+        step = terms.make("multiply", (term, terms.constant(stride, dt.int64)), dt.int64)
+        total = terms.make("add", (total, step), dt.int64)
+    site = Site(message, ((1, low), (1, high - 1)), node.source)
+    return ((terms.make("within", (total,), dt.int64, (-low, size - high, site)), 1),)
+
+
+def _view(scope: Scope, node: Expr) -> Any:
+    if len(node.args) != 3:
+        return NotImplemented
+    root, layout, _ = node.args
+    term = scope.value(root)
+    if term.op == "constant":  # every element is this one, wherever it is
+        checks = tuple(by for by, _ in _shift(scope, node))
+        scope.set(node, scope.terms.make("with", (term, *checks), node.dtype) if checks else term)
+        return None
+    buffer = scope.buffer_of(term, root.shape, root.source)
+    scope.values[root] = scope.terms.load(buffer, root.dtype, Layout.contiguous(root.shape))
+    shifts = _shift(scope, node)
+    static = (buffer, layout, tuple(stride for _, stride in shifts))
+    scope.set(node, scope.terms.make("load", tuple(by for by, _ in shifts), node.dtype, static))
+    return None
+
+
+def _update(scope: Scope, node: Expr) -> Any:
+    if len(node.args) != 4:
+        return NotImplemented
+    root, layout, _, value = node.args
+    term = scope.value(value)
+    if not layout.numel:
+        scope.set(node, scope.value(root))
+        return None
+    if layout == Layout.contiguous(root.shape):
+        scope.set(node, term)
+        return None
+    base = scope.buffer_of(scope.value(root), root.shape, root.source)
+    scope.values[root] = scope.terms.load(base, root.dtype, Layout.contiguous(root.shape))
+    shifts = _shift(scope, node)
+    if not reads_in_place(term, base, layout, shifts):
+        term = scope.keep(value)
+    if base not in scope.whole.fixed:
+        _rescue(scope, base, root, node)
+    buffer = scope.whole.buffer(node.dtype, node.shape)
+    scope.kernel(layout.shape, (), Store(term, buffer, layout, base, shifts), node.source)
+    scope.values[node] = scope.whole.load(buffer)
+    return None
+
+
+def reads_in_place(term: Term, buffer: int, layout: Layout, shifts: tuple[tuple[Term, int], ...]) -> bool:
+    """Whether a term reads of a buffer nothing but the element that the layout names."""
+    if buffer not in term.reads:
+        return True
+    own = (buffer, layout, tuple(stride for _, stride in shifts)), tuple(by for by, _ in shifts)
+    if buffer in frozenset().union(*(by.reads for by, _ in shifts)):
+        return False
+    return all(
+        (each.static, each.args) == own for each in in_order([term]) if each.op == "load" and each.static[0] == buffer
+    )
+
+
+def _rescue(scope: Scope, base: int, root: Expr, update: Expr) -> None:
+    """Compute what reads a memory and is needed after it is written, where that is less than a copy of the memory."""
+    waiting = []
+    for node in scope.readers.pop(base, ()):
+        term = scope.values[node]
+        if node is not update.args[3] and base in term.reads and scope.left[node] > 0 and node is not root:
+            waiting.append(node)
+    if sum(numel_of(node.shape) for node in waiting) <= numel_of(root.shape):
+        for node in waiting:
+            scope.keep(node)
+
+
+# Syntax
+
+
+def _while(scope: Scope, node: Expr) -> None:
+    whole = scope.whole
+    initial, arg, condition, body = node.args
+    given, params = nodes_of(initial), nodes_of(arg)
+    starts = tuple(scope.buffer_of(scope.value(each), each.shape, each.source) for each in given)
+    predicate, outputs = value_of(condition), nodes_of(value_of(body))
+    uses = uses_of((*effects_of(condition), predicate, *effects_of(body), *outputs))
+    inner = Scope(whole, uses)
+    buffers = tuple(whole.buffer(param.dtype, param.shape) for param in params)
+    for param, buffer in zip(params, buffers, strict=True):
+        inner.values[param] = whole.load(buffer)
+    inner.run(effects_of(condition), [predicate])
+    test = Block((), (inner.buffer_of(inner.value(predicate), ()),))
+    test = Block(tuple(inner.instructions), test.outputs)
+    inner.instructions = []
+    inner.run(effects_of(body), outputs)
+    turn = _carried(inner, outputs, buffers, {each for i in test.instructions for each in i.writes})
+    results = tuple(whole.buffer(param.dtype, param.shape) for param in params)
+    scope.instructions.append(While(starts, buffers, test, turn, results, node.source))
+    scope.several_or_one(node, results)
+
+
+def _carried(inner: Scope, outputs: Sequence[Expr], params: Sequence[int], outside: set[int]) -> Block:
+    """The body: each output is its param itself, or a buffer of its own."""
+    taken: set[int] = set()
+    carried = []
+    for output, param in zip(outputs, params, strict=True):
+        buffer = inner.buffer_of(inner.value(output), output.shape, output.source)
+        is_foreign = buffer in params or buffer in inner.whole.fixed or buffer in outside
+        if buffer != param and (is_foreign or buffer in taken):
+            buffer = inner.fill(inner.value(output), output.shape, output.source)
+        taken.add(buffer)
+        carried.append(buffer)
+    return Block(tuple(inner.instructions), tuple(carried))
+
+
+def _cond(scope: Scope, node: Expr) -> None:
+    clauses, otherwise = node.args
+    _clauses(scope, node, list(clauses), otherwise)
+
+
+def _clauses(scope: Scope, node: Expr, clauses: list[Any], otherwise: Any) -> None:
+    predicate, value = clauses[0]
+    test = scope.buffer_of(scope.value(value_of(predicate)), ())
+    then = _branch(scope, value)
+    if len(clauses) == 1:
+        other = _branch(scope, otherwise)
+    else:  # what comes after a false predicate is a branch of its own
+        inner = Scope(scope.whole, scope.uses, scope)
+        later = clauses[1][0]
+        inner.run(effects_of(later), [value_of(later)])
+        _clauses(inner, node, clauses[1:], otherwise)
+        terms = inner.several[node] if node.has_several else (inner.values[node],)
+        other = Block(tuple(inner.instructions), tuple(term.static[0] for term in terms))
+    kinds = zip(node.dtype, node.shape, strict=True) if node.has_several else [(node.dtype, node.shape)]
+    results = tuple(scope.whole.buffer(dtype, shape) for dtype, shape in kinds)
+    scope.instructions.append(Cond(test, then, other, results, node.source))
+    scope.several_or_one(node, results)
+
+
+def _branch(scope: Scope, value: Any) -> Block:
+    inner = Scope(scope.whole, scope.uses, scope)
+    outputs = nodes_of(value_of(value))
+    inner.run(effects_of(value), outputs)
+    buffers = tuple(inner.buffer_of(inner.value(each), each.shape, each.source) for each in outputs)
+    return Block(tuple(inner.instructions), buffers)
+
+
+def _check(scope: Scope, node: Expr) -> None:
+    predicate, exception, message = node.args
+    term = scope.keep(predicate)
+    scope.instructions.append(Check(term.static[0], exception, message, node.source))
+    scope.values[node] = term
+
+
+def _constant(scope: Scope, node: Expr) -> None:
+    scope.values[node] = scope.terms.constant(node.args[0], node.dtype)
+
+
+def _tensor(scope: Scope, node: Expr) -> None:
+    scope.values[node] = scope.whole.tensor(node)
+
+
+def _elem(scope: Scope, node: Expr) -> None:
+    source, i = node.args
+    scope.values[node] = scope.results_of(source)[i]
+
+
+def _metadata(scope: Scope, node: Expr) -> None:
+    scope.values[node] = scope.value(node.args[0])
+
+
+def _nothing(scope: Scope, node: Expr) -> None:
+    """A ``fun`` has no value of its own."""
+
+
+LOWERINGS: dict[str, Lowering] = {
+    **dict.fromkeys(REDUCTIONS, _reduction),
+    "iota": _iota,
+    "concat": _concat,
+    "pad": _pad,
+    "gather": _gather,
+    "take_along_axis": _take_along_axis,
+    "move": _move,
+    "view": _view,
+    "update": _update,
+    "while": _while,
+    "cond": _cond,
+    "check": _check,
+    "constant": _constant,
+    "tensor": _tensor,
+    "elem": _elem,
+    "metadata": _metadata,
+    "fun": _nothing,
+}

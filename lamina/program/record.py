@@ -1,0 +1,461 @@
+"""What will run: buffers, and the instructions that fill them, in order. Flat and printable.
+
+A `Program` is static single assignment over buffers: each is filled by one instruction, is contiguous, and never
+changes, so that instructions may be moved and merged by looking at what they read. An ``update`` fills a new buffer
+that starts as an old one, its *base*; `lamina.program.memory` decides afterwards which buffers are one piece of memory.
+
+A `Kernel` is a loop nest: an iteration space, some of its axes reduced, and stores of `Term`s. A term is one scalar of
+each index of the space: a load from a buffer through a layout over the space, or an op of terms.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from lamina.dtype import DType
+from lamina.expr import Expr, Source
+from lamina.layout import Layout
+from lamina.layout.move import Movement
+
+Shape = tuple[int, ...]
+
+# The reductions that a term may be; each combines its operand over the reduced axes of its kernel.
+REDUCTIONS = frozenset(
+    {"sum", "prod", "max", "min", "any", "all", "bitwise_and_reduce", "bitwise_or_reduce", "bitwise_xor_reduce"}
+)
+# Ops that cost more than a few additions: their values are computed once.
+CHEAP = frozenset(
+    {
+        *("load", "constant", "position", "within", "with", "copy", "cast", "bitcast", "negative", "abs", "square"),
+        *("add", "subtract", "multiply", "maximum", "minimum", "where", "clip", "bitwise_invert", "logical_not"),
+        *("bitwise_and", "bitwise_or", "bitwise_xor", "logical_and", "logical_or", "logical_xor"),
+        *("equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "isnan", "isinf", "isfinite"),
+    }
+)
+
+
+class Site(NamedTuple):
+    """Where an index may be out of range: what the error says of it, and the user's line.
+
+    The message has a place for each of the numbers, a factor and a term of the index that is out of range.
+    """
+
+    message: str
+    numbers: tuple[tuple[int, int], ...]
+    source: Source | None
+
+    def error(self, index: int) -> IndexError:
+        """The error for an index."""
+        return IndexError(self.message.format(*(factor * index + term for factor, term in self.numbers)))
+
+
+class Term:
+    """A scalar of a kernel, one for each index of its space. Equal terms of one program are one object.
+
+    =============  ==========================================================================================
+    op             static
+    =============  ==========================================================================================
+    ``load``       ``(buffer, layout, strides)``: the element at the layout's position, plus each arg's value
+                   times its stride
+    ``constant``   ``(number,)``
+    ``position``   ``(layout,)``: the layout's position itself
+    ``within``     ``(low, high, site)``: the arg; where it isn't in the range the program fails at the site
+    ``with``       ``()``: the first arg, once the others have been computed
+    =============  ==========================================================================================
+
+    Any other is an elementwise op of the op table, or one of `REDUCTIONS`.
+    """
+
+    __slots__ = ("args", "dtype", "is_cheap", "op", "reads", "static", "weight")
+
+    def __init__(self, op: str, args: tuple["Term", ...], dtype: DType, static: tuple[Any, ...]) -> None:
+        self.op = op
+        self.args = args
+        self.dtype = dtype
+        self.static = static
+        self.weight: int = 1 + sum([arg.weight for arg in args])
+        self.is_cheap: bool = op in CHEAP and self.weight <= 12 and all(arg.is_cheap for arg in args)
+        reads = frozenset(static[:1]) if op == "load" else frozenset()
+        self.reads: frozenset[int] = reads.union(*[arg.reads for arg in args]) if args else reads
+
+
+class Terms:
+    """The terms of one program, each made once."""
+
+    def __init__(self) -> None:
+        self._made: dict[Any, Term] = {}
+
+    def make(self, op: str, args: tuple[Term, ...], dtype: DType, static: tuple[Any, ...] = ()) -> Term:
+        """The term of these."""
+        # 1, True and 1.0 are equal in Python, and so are 0.0 and -0.0
+        key = (op, args, dtype, repr(static[0]) if op == "constant" else static)
+        term = self._made.get(key)
+        if term is None:
+            term = self._made[key] = Term(op, args, dtype, static)
+        return term
+
+    def constant(self, number: Any, dtype: DType) -> Term:
+        """A Python number of a dtype."""
+        return self.make("constant", (), dtype, (number,))
+
+    def load(self, buffer: int, dtype: DType, layout: Layout) -> Term:
+        """The elements of a buffer that a layout names."""
+        return self.make("load", (), dtype, (buffer, layout, ()))
+
+    def moved(self, term: Term, *movements: Movement) -> Term | None:
+        """The term over the space that movements make of its own; `None` where a layout can't say it."""
+        done: dict[Term, Term] = {}
+        for each in in_order([term]):
+            static = each.static
+            if each.op in ("load", "position"):
+                k = 1 if each.op == "load" else 0
+                layout: Layout | None = static[k]
+                for movement in movements:
+                    layout = layout and layout.move(movement)
+                if layout is None:
+                    return None
+                static = (*static[:k], layout, *static[k + 1 :])
+            done[each] = self.make(each.op, tuple([done[arg] for arg in each.args]), each.dtype, static)
+        return done[term]
+
+    def replaced(self, term: Term, replacements: dict[Term, Term]) -> Term:
+        """The term with others in place of some of its terms."""
+        done: dict[Term, Term] = {}
+        for each in in_order([term]):
+            new = replacements.get(each)
+            if new is None:
+                new = self.make(each.op, tuple([done[arg] for arg in each.args]), each.dtype, each.static)
+            done[each] = new
+        return done[term]
+
+
+def in_order(roots: Iterable[Term]) -> list[Term]:
+    """Each term that the roots need, once, after its args."""
+    order: dict[Term, None] = {}
+    stack = list(roots)[::-1]
+    while stack:
+        term = stack[-1]
+        if term in order:
+            stack.pop()
+            continue
+        missing = [arg for arg in term.args if arg not in order]
+        if missing:
+            stack.extend(missing[::-1])
+        else:
+            order[term] = None
+            stack.pop()
+    return list(order)
+
+
+class Buffer(NamedTuple):
+    """Contiguous memory: a dtype, and the shape of what fills it."""
+
+    dtype: DType
+    shape: Shape
+
+    @property
+    def numel(self) -> int:
+        """How many elements it has."""
+        return Layout.contiguous(self.shape).numel
+
+    @property
+    def nbytes(self) -> int:
+        """How many bytes it takes, an element of a packed dtype being one of NumPy's."""
+        return self.numel * self.dtype.numpy.itemsize
+
+
+class Store(NamedTuple):
+    """A term that fills a buffer, or, with a `base`, a part of one that starts as the base.
+
+    The layout is over the whole space of the kernel, or over its kept axes for what a reduction leaves; `shifts` are
+    terms that move it, each times its stride.
+    """
+
+    term: Term
+    buffer: int
+    layout: Layout
+    base: int | None = None
+    shifts: tuple[tuple[Term, int], ...] = ()
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A loop nest over a space, of whose axes some are reduced."""
+
+    space: Shape
+    reduced: tuple[int, ...]
+    stores: tuple[Store, ...]
+    source: Source | None = None
+
+    @property
+    def kept(self) -> Shape:
+        """The extents of the axes that aren't reduced."""
+        return tuple(extent for axis, extent in enumerate(self.space) if axis not in self.reduced)
+
+    @property
+    def terms(self) -> list[Term]:
+        """What it computes, each after its args."""
+        return in_order([each for store in self.stores for each in (*(by for by, _ in store.shifts), store.term)])
+
+    @property
+    def reads(self) -> frozenset[int]:
+        """The buffers it reads, bases included."""
+        read: frozenset[int] = frozenset()
+        for store in self.stores:
+            read |= store.term.reads.union(*[by.reads for by, _ in store.shifts])
+            if store.base is not None:
+                read |= {store.base}
+        return read
+
+    @property
+    def writes(self) -> tuple[int, ...]:
+        """The buffers it fills."""
+        return tuple(store.buffer for store in self.stores)
+
+
+@dataclass(frozen=True)
+class Library:
+    """A node that the evaluator computes, on views of buffers; `kind` says what it is: a library call or a callback."""
+
+    node: Expr
+    operands: tuple[tuple[int, Layout], ...]
+    results: tuple[int, ...]
+    kind: str
+    source: Source | None = None
+
+    @property
+    def reads(self) -> frozenset[int]:
+        """The buffers it reads."""
+        return frozenset(buffer for buffer, _ in self.operands)
+
+    @property
+    def writes(self) -> tuple[int, ...]:
+        """The buffers it fills."""
+        return self.results
+
+
+@dataclass(frozen=True)
+class Check:
+    """Raises where a predicate is false."""
+
+    predicate: int
+    exception: Any
+    message: str
+    source: Source | None = None
+
+    @property
+    def reads(self) -> frozenset[int]:
+        """The predicate."""
+        return frozenset({self.predicate})
+
+    writes: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Block:
+    """Instructions, and the buffers that they are for."""
+
+    instructions: tuple["Instruction", ...]
+    outputs: tuple[int, ...]
+
+    @property
+    def reads(self) -> frozenset[int]:
+        """What it needs from outside."""
+        read: frozenset[int] = frozenset(self.outputs)
+        for instruction in reversed(self.instructions):
+            read = (read - frozenset(instruction.writes)) | instruction.reads
+        return read
+
+
+@dataclass(frozen=True)
+class Copy:
+    """One buffer starts as a copy of another, for a reason."""
+
+    target: int
+    origin: int
+    reason: str
+    source: Source | None = None
+
+    @property
+    def reads(self) -> frozenset[int]:
+        """What is copied."""
+        return frozenset({self.origin})
+
+    @property
+    def writes(self) -> tuple[int, ...]:
+        """The copy."""
+        return (self.target,)
+
+
+@dataclass(frozen=True)
+class While:
+    """While the condition's one output is true, the params take the values of the body's outputs.
+
+    The body may read what the condition has computed. The results are what the params hold in the end.
+    """
+
+    initial: tuple[int, ...]
+    params: tuple[int, ...]
+    condition: Block
+    body: Block
+    results: tuple[int, ...]
+    source: Source | None = None
+
+    @property
+    def reads(self) -> frozenset[int]:
+        """The initial values, and captured arrays."""
+        inside = frozenset(each for instruction in self.condition.instructions for each in instruction.writes)
+        inner = self.condition.reads | (self.body.reads - inside)
+        return frozenset(self.initial) | (inner - frozenset(self.params))
+
+    @property
+    def writes(self) -> tuple[int, ...]:
+        """The results."""
+        return self.results
+
+
+@dataclass(frozen=True)
+class Cond:
+    """The outputs of one of two blocks."""
+
+    predicate: int
+    then: Block
+    otherwise: Block
+    results: tuple[int, ...]
+    source: Source | None = None
+
+    @property
+    def reads(self) -> frozenset[int]:
+        """The predicate, and what either block needs."""
+        return frozenset({self.predicate}) | self.then.reads | self.otherwise.reads
+
+    @property
+    def writes(self) -> tuple[int, ...]:
+        """The results."""
+        return self.results
+
+
+Instruction = Kernel | Library | Copy | Check | While | Cond
+
+
+@dataclass(repr=False)
+class Program:
+    """A graph as instructions: buffers by number, the params', captured arrays by buffer, and the block that runs."""
+
+    name: str
+    buffers: list[Buffer]
+    params: tuple[int, ...]
+    tensors: dict[int, Any]
+    block: Block
+    terms: Terms
+    kept: set[int]  # filled for an effect's sake
+
+    def __repr__(self) -> str:
+        return f"<Program {self.name}: {len(self.buffers)} buffers>"
+
+    def __str__(self) -> str:
+        return "\n".join(_lines(self))
+
+
+def instructions_of(block: Block) -> Iterator[Instruction]:
+    """Every instruction of a block, those of inner blocks included."""
+    for instruction in block.instructions:
+        yield instruction
+        for inner in blocks_of(instruction):
+            yield from instructions_of(inner)
+
+
+def blocks_of(instruction: Instruction) -> tuple[Block, ...]:
+    """The inner blocks of an instruction."""
+    match instruction:
+        case While(condition=condition, body=body):
+            return condition, body
+        case Cond(then=then, otherwise=otherwise):
+            return then, otherwise
+    return ()
+
+
+# Text
+
+
+def _lines(program: Program) -> Iterator[str]:
+    def describe(buffer: int) -> str:
+        dtype, shape = program.buffers[buffer]
+        return f"%{buffer}: {dtype}[{', '.join(map(str, shape))}]"
+
+    yield f"{program.name}({', '.join(map(describe, program.params))}):"
+    for buffer in program.tensors:
+        yield f"  {describe(buffer)} = captured"
+    yield from _block_lines(program.block, describe, "  ", "return")
+
+
+def _names(buffers: Iterable[int]) -> str:
+    return ", ".join(f"%{buffer}" for buffer in buffers)
+
+
+def _block_lines(block: Block, describe: Any, indent: str, last: str) -> Iterator[str]:
+    for each in block.instructions:
+        results = ", ".join(map(describe, each.writes))
+        match each:
+            case Kernel():
+                space = ", ".join(
+                    f"{n} reduced" if axis in each.reduced else str(n) for axis, n in enumerate(each.space)
+                )
+                yield f"{indent}{results} = kernel [{space}]:"
+                yield from _kernel_lines(each, f"{indent}  ")
+            case Library():
+                shown = ", ".join(f"%{buffer}{_shown(layout)}" for buffer, layout in each.operands)
+                yield f"{indent}{results}{' = ' if results else ''}{each.kind} {each.node.op}({shown})"
+            case Copy():
+                yield f"{indent}{results} = copy %{each.origin}: {each.reason}"
+            case Check():
+                kind = each.exception if isinstance(each.exception, type) else type(each.exception)
+                yield f"{indent}check %{each.predicate}: {kind.__name__}"
+            case While():
+                yield f"{indent}{results} = while ({_names(each.initial)}) as ({_names(each.params)}):"
+                yield f"{indent}  condition:"
+                yield from _block_lines(each.condition, describe, f"{indent}    ", "return")
+                yield f"{indent}  body:"
+                yield from _block_lines(each.body, describe, f"{indent}    ", "return")
+            case Cond():
+                yield f"{indent}{results} = cond %{each.predicate}:"
+                yield f"{indent}  then:"
+                yield from _block_lines(each.then, describe, f"{indent}    ", "return")
+                yield f"{indent}  otherwise:"
+                yield from _block_lines(each.otherwise, describe, f"{indent}    ", "return")
+    yield f"{indent}{last} {_names(block.outputs)}".rstrip()
+
+
+def _shown(layout: Layout) -> str:
+    """Nothing for what is contiguous, else strides and offset."""
+    if layout.is_contiguous and not layout.offset:
+        return ""
+    return f"[{', '.join(map(str, layout.strides))}{f' + {layout.offset}' if layout.offset else ''}]"
+
+
+def _kernel_lines(kernel: Kernel, indent: str) -> Iterator[str]:
+    names: dict[Term, str] = {}
+    for term in kernel.terms:
+        args = [names[arg] for arg in term.args]
+        if term.op == "constant":
+            names[term] = f"{term.static[0]!r}: {term.dtype}"
+            continue
+        names[term] = f"t{sum(name.startswith('t') for name in names.values())}"
+        yield f"{indent}{names[term]}: {term.dtype} = {_term_text(term, args)}"
+    for store in kernel.stores:
+        moved = "".join(f" + {stride}*{names[by]}" for by, stride in store.shifts)
+        base = "" if store.base is None else f" over %{store.base}"
+        yield f"{indent}%{store.buffer}{_shown(store.layout)}{moved}{base} = {names[store.term]}"
+
+
+def _term_text(term: Term, args: Sequence[str]) -> str:
+    match term.op:
+        case "load":
+            buffer, layout, strides = term.static
+            moved = "".join(f" + {stride}*{arg}" for arg, stride in zip(args, strides, strict=True))
+            return f"%{buffer}{_shown(layout)}{moved}"
+        case "position":
+            return f"position{_shown(term.static[0])}"
+        case "within":
+            return f"within({args[0]}, {term.static[0]}, {term.static[1]})"
+    return f"{term.op}({', '.join(args)})"

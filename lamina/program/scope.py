@@ -1,0 +1,274 @@
+"""A block of a program being written: what each node's value is, and what has been put in a buffer.
+
+A value is a `Term` over the node's shape. Nothing is computed until a buffer is asked for: then the term is one kernel.
+A value is kept in a buffer where more than one thing needs it and it isn't cheap, where it would be computed more often
+than it has elements, and where no layout can say how it is read.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
+from typing import Any
+
+from lamina.dtype import DType
+from lamina.expr import OPS, Expr, Family, Source, effects_of
+from lamina.expr.tree import map_args, nodes_of, operands, post_order
+from lamina.layout import Layout
+from lamina.layout.move import Movement, Reshape
+from lamina.program.record import Buffer, Instruction, Kernel, Library, Shape, Store, Term, Terms
+
+_MOST_TERMS = 100  # of one kernel's value: a longer chain is cut
+_CALLBACKS = frozenset({"hook", "runtime_call"})
+
+Lowering = Callable[["Scope", Expr], Any]  # NotImplemented for a node that the evaluator computes
+
+
+class Whole:
+    """What all scopes of a program share."""
+
+    def __init__(self, is_native: Callable[[Expr], bool], lowerings: Mapping[str, Lowering]) -> None:
+        self.is_native = is_native
+        self.lowerings = lowerings
+        self.terms = Terms()
+        self.buffers: list[Buffer] = []
+        self.tensors: dict[int, Any] = {}
+        self.tensor_terms: dict[Expr, Term] = {}
+        self.fixed: set[int] = set()  # never written in place: the params', the captured
+        self.kept: set[int] = set()  # filled for an effect's sake
+
+    def buffer(self, dtype: DType, shape: Shape) -> int:
+        """A new buffer."""
+        self.buffers.append(Buffer(dtype, shape))
+        return len(self.buffers) - 1
+
+    def load(self, buffer: int) -> Term:
+        """What fills a buffer, as a term over its shape."""
+        dtype, shape = self.buffers[buffer]
+        return self.terms.load(buffer, dtype, Layout.contiguous(shape))
+
+    def tensor(self, node: Expr) -> Term:
+        """A captured array, whose buffer the program has once."""
+        term = self.tensor_terms.get(node)
+        if term is None:
+            buffer = self.buffer(node.dtype, node.shape)
+            self.tensors[buffer] = node.args[0]
+            self.fixed.add(buffer)
+            term = self.tensor_terms[node] = self.load(buffer)
+        return term
+
+
+def uses_of(roots: Sequence[Expr]) -> Counter[Expr]:
+    """How often each node of a scope is used in it."""
+    uses = Counter(roots)
+    for node in post_order(tuple(roots)):
+        uses.update(operands(node))
+    return uses
+
+
+class Scope:
+    """A block being written. A branch of a cond has a scope whose parent's values it reads."""
+
+    def __init__(self, whole: Whole, uses: Counter[Expr], parent: "Scope | None" = None) -> None:
+        self.whole = whole
+        self.terms = whole.terms
+        self.uses = uses
+        self.parent = parent
+        self.values: dict[Expr, Term] = {}
+        self.several: dict[Expr, tuple[Term, ...]] = {}
+        self.stored: dict[Term, int] = {}  # the buffer that holds a term
+        self.readers: dict[int, list[Expr]] = {}  # which waiting values read a buffer
+        self.left: Counter[Expr] = Counter(uses) if parent is None else parent.left  # uses that are still to come
+        self.instructions: list[Instruction] = []
+
+    # Values
+
+    def known(self, node: Expr) -> bool:
+        """Whether a node's value is there, here or outside."""
+        scope: Scope | None = self
+        while scope is not None:
+            if node in scope.values or node in scope.several:
+                return True
+            scope = scope.parent
+        return node.op == "fun"
+
+    def value(self, node: Expr) -> Term:
+        """The term of a node."""
+        scope: Scope | None = self
+        while scope is not None:
+            if node in scope.values:
+                return scope.values[node]
+            scope = scope.parent
+        raise KeyError(node)
+
+    def results_of(self, node: Expr) -> tuple[Term, ...]:
+        """The terms of a node of several results."""
+        scope: Scope | None = self
+        while scope is not None:
+            if node in scope.several:
+                return scope.several[node]
+            scope = scope.parent
+        raise KeyError(node)
+
+    def buffer_of(self, term: Term, shape: Shape, source: Source | None = None) -> int:
+        """A buffer that a term fills, all of it and in C order; there already, or by a kernel."""
+        held = self._whole_load(term, shape)
+        if held is not None:
+            return held
+        scope: Scope | None = self
+        while scope is not None:
+            if term in scope.stored and self.whole.buffers[scope.stored[term]].shape == shape:
+                return scope.stored[term]
+            scope = scope.parent
+        return self.fill(term, shape, source)
+
+    def fill(self, term: Term, shape: Shape, source: Source | None = None) -> int:
+        """A new buffer, filled by a kernel."""
+        buffer = self.whole.buffer(term.dtype, shape)
+        self.kernel(shape, (), Store(term, buffer, Layout.contiguous(shape)), source)
+        self.stored[term] = buffer
+        return buffer
+
+    def kernel(self, space: Shape, reduced: tuple[int, ...], store: Store, source: Source | None) -> None:
+        """An instruction of one store, over a space without its axes of extent 1."""
+        axes = [axis for axis, extent in enumerate(space) if extent != 1]
+        if len(axes) < len(space):
+            kept = tuple(space[axis] for axis in axes if axis not in reduced)
+            space = tuple(space[axis] for axis in axes)
+            layout = store.layout.move(Reshape(kept))
+            assert layout is not None  # no movement of axes of extent 1 needs a copy
+            shifts = tuple((self._squeezed(by, space), stride) for by, stride in store.shifts)
+            store = store._replace(term=self._squeezed(store.term, space), layout=layout, shifts=shifts)
+            reduced = tuple(place for place, axis in enumerate(axes) if axis in reduced)
+        self.instructions.append(Kernel(space, reduced, (store,), source))
+
+    def _squeezed(self, term: Term, space: Shape) -> Term:
+        moved = self.terms.moved(term, Reshape(space))
+        assert moved is not None
+        return moved
+
+    def _whole_load(self, term: Term, shape: Shape) -> int | None:
+        if term.op != "load" or term.args:
+            return None
+        buffer, layout, _ = term.static
+        is_whole = layout == Layout.contiguous(shape) and self.whole.buffers[buffer].numel == layout.numel
+        return buffer if is_whole else None
+
+    def keep(self, node: Expr) -> Term:
+        """The node's value, from now on in a buffer."""
+        term = self.whole.load(self.buffer_of(self.value(node), node.shape, node.source))
+        if term.static[1].shape != node.shape:
+            term = self.terms.load(term.static[0], term.dtype, Layout.contiguous(node.shape))
+        self.values[node] = term
+        return term
+
+    def results(self, outputs: Sequence[Expr]) -> tuple[int, ...]:
+        """The buffers of a block's outputs; those of two nodes are two, and only a parameter's is a parameter's."""
+        owners: dict[int, Expr] = {}
+        buffers = []
+        for node in outputs:
+            buffer = self.buffer_of(self.value(node), node.shape, node.source)
+            is_fixed = buffer in self.whole.fixed and node.op not in ("parameter", "tensor")
+            if is_fixed or owners.setdefault(buffer, node) is not node:
+                buffer = self.fill(self.value(node), node.shape, node.source)
+                owners[buffer] = node
+            buffers.append(buffer)
+        return tuple(buffers)
+
+    # Nodes
+
+    def run(self, effects: Sequence[Expr], outputs: Sequence[Expr]) -> None:
+        """Lower what these need, but for what is there already and what a branch alone needs."""
+        order = post_order((*effects, *outputs), lambda node: () if self.known(node) else _certain(node))
+        if all(a.id < b.id for a, b in pairwise(effects)):
+            # as the program was written: what reads a memory comes before what writes it
+            order.sort(key=lambda node: node.id)
+        kept = {node for node in effects if not node.has_several}
+        for node in order:
+            if not self.known(node):
+                self.node(node)
+                self.left.subtract(operands(node))
+                if node.op == "cond":
+                    kept.update(each for each in effects_of(node.args[0][0][0]) if not each.has_several)
+            if node in kept and node in self.values:
+                self.whole.kept.add(self.keep(node).static[0])
+
+    def node(self, node: Expr) -> None:
+        """Give a node its value, and write the instructions that it takes."""
+        special = self.whole.lowerings.get(node.op)
+        if node.op in OPS and OPS[node.op].family is Family.ELEMENTWISE and self.whole.is_native(node):
+            args = tuple(self.value(each) for each in operands(node))
+            self.set(node, self.terms.make(node.op, args, node.dtype))
+        elif special is None or special(self, node) is NotImplemented:
+            self.library(node)
+
+    def set(self, node: Expr, term: Term) -> None:
+        """A node's value: in a buffer if it is better kept."""
+        self.values[node] = term
+        numel = Layout.contiguous(node.shape).numel
+        if numel == 1 and not node.shape:
+            is_kept = self.uses[node] > 1 or any(self.whole.buffers[b].shape for b in term.reads)
+        else:
+            is_kept = self.uses[node] > 1 and not term.is_cheap
+        if (is_kept or term.weight > _MOST_TERMS) and term.op != "constant":
+            self.keep(node)
+        else:
+            for buffer in term.reads:
+                self.readers.setdefault(buffer, []).append(node)
+
+    def several_or_one(self, node: Expr, buffers: Sequence[int]) -> None:
+        """A node's results, which fill these buffers."""
+        loads = tuple(map(self.whole.load, buffers))
+        if node.has_several:
+            self.several[node] = loads
+        else:
+            (self.values[node],) = loads
+
+    def moved(self, node: Expr, *movements: Movement) -> Term:
+        """The value of a node, moved; it is put in a buffer first where no layout can say it, or it would cost more."""
+        term = self.value(node)
+        grows = numel_of(movements[-1].result_shape(_moved_shape(node.shape, movements[:-1]))) > numel_of(node.shape)
+        if not term.is_cheap and grows:
+            term = self.keep(node)
+        moved = self.terms.moved(term, *movements)
+        if moved is None:
+            moved = self.terms.moved(self.keep(node), *movements)
+        assert moved is not None  # a movement of what is contiguous needs no copy
+        return moved
+
+    def library(self, node: Expr) -> None:
+        """A node that the evaluator computes."""
+        given: list[tuple[int, Layout]] = []
+        params: dict[Expr, Expr] = {}
+        for operand in operands(node):
+            if operand.op == "fun" or operand in params:
+                continue
+            params[operand] = Expr("parameter", (len(given),), operand.dtype, operand.shape)
+            term = self.value(operand)
+            if term.op != "load" or term.args:
+                term = self.keep(operand)
+            given.append((term.static[0], term.static[1]))
+        args = map_args(
+            node.op, node.args, lambda leaf: params.get(leaf, leaf) if type(leaf) is Expr else leaf, "scope"
+        )
+        alone = Expr(node.op, args, node.dtype, node.shape, node.source)
+        kinds = zip(node.dtype, node.shape, strict=True) if node.has_several else [(node.dtype, node.shape)]
+        results = tuple(self.whole.buffer(dtype, shape) for dtype, shape in kinds)
+        kind = "callback" if node.op in _CALLBACKS else "library call"
+        self.instructions.append(Library(alone, tuple(given), results, kind, node.source))
+        self.several_or_one(node, results)
+
+
+def _certain(node: Expr) -> Sequence[Expr] | None:
+    """What a node needs before it is known which branch is taken."""
+    return nodes_of(node.args[0][0][0]) if node.op == "cond" else None
+
+
+def numel_of(shape: Shape) -> int:
+    """How many elements a shape has."""
+    return Layout.contiguous(shape).numel
+
+
+def _moved_shape(shape: Shape, movements: Iterable[Movement]) -> Shape:
+    for movement in movements:
+        shape = movement.result_shape(shape)
+    return shape

@@ -1,0 +1,228 @@
+"""The native compiler: the suite for compilers, random programs, the gallery, and what only it has."""
+
+import gc
+import threading
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lamina
+from examples.gallery import GALLERY, Entry
+from examples.gallery.running import differences as gallery_differences
+from lamina.compilers.native import jit
+from lamina.compilers.native.execute import executable
+from lamina.compilers.native.scalar import is_native
+from lamina.errors import TraceError
+from lamina.program import fuse, lower
+from lamina.program.memory import plan
+from lamina.testing import run_compiler_suite
+from tests.support.random_programs import program
+from tests.support.undecorated import differences
+
+COMPUTED = ["bool", "int8", "int64", "uint8", "uint32", "float32", "float64"]
+MOVED = ["int4", "bfloat16", "complex64", "complex128"]
+PARTS = 10
+SEEDS, LONG_SEEDS = 200, 20_000
+
+
+def native(function: Any) -> Any:
+    return lamina.defn(function, compiler="native", strict=True)
+
+
+@pytest.mark.parametrize("dtype", COMPUTED)
+def test_every_op_means_what_the_evaluator_says(dtype: str) -> None:
+    assert run_compiler_suite("native", dtypes=[dtype], programs=())
+
+
+@pytest.mark.parametrize("dtype", MOVED)
+def test_other_dtypes_are_moved(dtype: str) -> None:
+    ops = ["copy", "where", "gather", "concat", "pad", "take_along_axis", "add", "bitcast"]
+    assert run_compiler_suite("native", ops=ops, dtypes=[dtype], programs=())
+
+
+def test_every_program_of_the_suite() -> None:
+    assert run_compiler_suite("native", ops=())
+
+
+@pytest.mark.long
+def test_everything_of_the_suite() -> None:
+    assert run_compiler_suite("native")
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_random_programs(part: int, long_mode: bool) -> None:
+    for seed in range(part, LONG_SEEDS if long_mode else SEEDS, PARTS):
+        drawn = program(seed)
+        refused: list[Exception] = []
+        compiled = native(drawn.function)
+
+        def decorated(*arguments: Any) -> Any:
+            try:
+                return compiled(*arguments)  # noqa: B023
+            except (TraceError, NotImplementedError) as error:
+                refused.append(error)  # noqa: B023
+                raise
+
+        found = differences(drawn.function, decorated, drawn.arguments, order=False)
+        assert not found or refused, f"seed {seed}: {'; '.join(found)}\n\n{drawn.source}"
+
+
+@pytest.mark.parametrize("entry", [pytest.param(entry, id=entry.name) for entry in GALLERY])
+def test_the_gallery(entry: Entry, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sums are added up in another order than NumPy's, so the last bits may differ."""
+    monkeypatch.setattr(entry.module, "program", native(entry.program.__wrapped__))
+    assert gallery_differences(entry._replace(tolerance=max(entry.tolerance, 1e-11)), entry.arguments(9)) == []
+
+
+# Results that don't depend on the order of a sum are NumPy's to the last bit
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_arithmetic_is_not_contracted(dtype, rng) -> None:
+    def f(x, y):
+        return x * y - x * y, np.sqrt(x * x - y * y), (x + y) * (x - y) / (x * y + 1)
+
+    x, y = (rng.standard_normal(1001).astype(dtype) for _ in range(2))
+    with np.errstate(all="ignore"):
+        for result, expected in zip(native(f)(x, y), f(x, y), strict=True):
+            np.testing.assert_array_equal(result, expected)
+
+
+@pytest.mark.parametrize("size", [0, 1, 2, 3, 7, 8, 9, 31, 32, 33, 63, 64, 65, 1000])
+@pytest.mark.parametrize("dtype", [np.bool_, np.int8, np.int64, np.float32, np.float64])
+def test_every_length(size: int, dtype, rng) -> None:
+    """Whole vectors, and what is left at the end of them."""
+
+    def f(x, y):
+        return x + y, (x == y).sum(), x[::-1] + y, x[::2] + y[: (len(y) + 1) // 2]
+
+    x, y = (rng.integers(0, 3, size).astype(dtype) for _ in range(2))
+    for result, expected in zip(native(f)(x, y), f(x, y), strict=True):
+        np.testing.assert_array_equal(result, expected)
+
+
+@pytest.mark.parametrize("shape", [(5, 7), (64, 3), (3, 64), (40, 50), (2, 3, 70), (70, 2, 3)])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_reductions_over_every_axis(shape, order: str, rng) -> None:
+    x = np.asarray(rng.integers(-9, 9, shape), order=order)
+
+    def f(x):
+        sums = [x.sum(axis=axis) for axis in range(x.ndim)]
+        return [*sums, x.sum(), x.max(axis=-1), x.min(axis=0), (x * 0.5).sum(axis=0), (x > 2).any(axis=-1)]
+
+    for result, expected in zip(native(f)(x), f(x), strict=True):
+        np.testing.assert_array_equal(result, expected)
+
+
+@pytest.mark.parametrize("size", [10, 1000, 100_000, 1_000_003])
+def test_a_sum_is_at_least_as_exact_as_a_pairwise_one(size: int, rng) -> None:
+    x = (rng.random(size) * 10.0 ** rng.integers(-3, 4, size)).astype(np.float32)
+    exact = x.astype(np.float64).sum()
+    assert abs(native(lambda x: x.sum())(x) - exact) <= 4 * np.finfo(np.float32).eps * exact
+    assert abs(native(lambda x: x.sum(axis=0))(np.repeat(x[:1000, None], 9, 1))[3] - x[:1000].astype(float).sum()) < (
+        4e-6 * abs(x[:1000]).astype(float).sum()
+    )
+
+
+def test_sums_of_zeros_and_infinities() -> None:
+    total = native(lambda x: x.sum())
+    assert np.signbit(total(np.full(3000, -0.0))) and not np.signbit(total(np.zeros(3000)))
+    assert total(np.full(3000, np.inf)) == np.inf
+    assert np.isnan(total(np.array([np.inf, -np.inf] * 2000)))
+
+
+# Indices
+
+
+def test_an_index_out_of_range_is_an_error_and_nothing_else(rng) -> None:
+    take = native(lambda x, i: x[i] * 2)
+    x = rng.random(50)
+    for wrong in (50, -51, 2**40, -(2**62)):
+        places = rng.integers(-50, 50, 200)
+        places[137] = wrong
+        with pytest.raises(IndexError, match=f"index {wrong} is out of bounds for axis 0 with size 50"):
+            take(x, places)
+    np.testing.assert_array_equal(take(x, places % 50), x[places % 50] * 2)
+
+
+def test_an_error_in_a_native_loop_carries_the_line() -> None:
+    def f(x, n):
+        s = 0.0
+        for i in range(n):
+            s += x[i]
+        return s
+
+    compiled = native(f)
+    assert compiled(np.ones(30), 30) == 30
+    with pytest.raises(IndexError) as caught:
+        compiled(np.ones(30), 31)
+    assert any("test_native.py" in note for note in caught.value.__notes__)
+
+
+# Memory
+
+
+def test_arguments_are_left_alone_and_results_stay() -> None:
+    def f(x):
+        y = x * 1
+        y[1:3] = 7
+        return y, y[::2] + x[::2]
+
+    compiled = native(f)
+    x = np.arange(6.0)
+    first = compiled(x)
+    before = [array.copy() for array in first]
+    compiled(np.zeros(6))
+    for array, kept in zip(first, before, strict=True):
+        np.testing.assert_array_equal(array, kept)
+    np.testing.assert_array_equal(x, np.arange(6.0))
+
+
+def test_arrays_that_change_places_in_a_loop(rng) -> None:
+    def leapfrog(a, b, n):
+        for _ in range(n):
+            c = 2 * b - a + 0.1 * (np.roll(b, 1) + np.roll(b, -1) - 2 * b)
+            a, b = b, c
+        return a, b
+
+    a, b = rng.random(40), rng.random(40)
+    for turns in (0, 1, 2, 7, 30):
+        for result, expected in zip(native(leapfrog)(a, b, turns), leapfrog(a, b, turns), strict=True):
+            np.testing.assert_array_equal(result, expected)
+
+
+def test_calls_from_many_threads() -> None:
+    def f(x, n):
+        y = x.copy()
+        for _ in range(n):
+            y[1:-1] = (y[2:] + y[:-2]) / 2
+        return y
+
+    compiled, x = native(f), np.arange(500.0) ** 2
+    expected = f(x, 50)
+    wrong: list[Any] = []
+
+    def run() -> None:
+        wrong.extend(1 for _ in range(50) if not np.array_equal(compiled(x, 50), expected))
+
+    threads = [threading.Thread(target=run) for _ in range(4)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert not wrong
+
+
+def test_compiled_code_is_shared_and_freed() -> None:
+    def compiled() -> Any:
+        return executable(plan(fuse(lower(graph, is_native))))
+
+    graph = lamina.trace(lambda x: x * 3 + 17.25, lamina.Spec(lamina.float64, (5,)))
+    gc.collect()
+    before = len(jit._CODE)
+    first, second = compiled(), compiled()
+    assert len(jit._CODE) == before + 1
+    del first, second
+    gc.collect()
+    assert len(jit._CODE) == before

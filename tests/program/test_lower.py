@@ -1,0 +1,157 @@
+"""Graphs as programs: what becomes a kernel, what a layout, what an instruction of its own. Text in, text out."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lamina
+from lamina.compilers.native.scalar import is_native
+from lamina.program import Program, fuse, lower
+from lamina.program.memory import plan
+from lamina.program.record import Cond, Copy, Kernel, Library, While, instructions_of
+
+X = lamina.Spec(lamina.float64, (4, 6))
+
+
+def program(function: Any, *args: Any) -> Program:
+    return fuse(lower(lamina.trace(function, *args), is_native))
+
+
+def text(function: Any, *args: Any) -> str:
+    return str(program(function, *args)).partition("\n")[2]
+
+
+def kinds(program: Program) -> list[str]:
+    return [type(each).__name__ for each in instructions_of(program.block)]
+
+
+def test_movements_are_layouts() -> None:
+    def f(x):
+        return x.T[::-1, 1:].reshape(3, 2, 3) + 1
+
+    assert text(f, X) == (
+        "  %1: float64[3, 2, 3] = kernel [3, 2, 3]:\n"
+        "    t0: float64 = %0[-2, -1, 6 + 11]\n"
+        "    t1: float64 = add(t0, 1.0: float64)\n"
+        "    %1 = t1\n"
+        "  return %1"
+    )
+
+
+def test_a_reshape_that_no_layout_says_is_a_kernel_of_its_own() -> None:
+    assert text(lambda x: x.T.reshape(-1) * 2, X) == (
+        "  %1: float64[6, 4] = kernel [6, 4]:\n"
+        "    t0: float64 = %0[1, 6]\n"
+        "    %1 = t0\n"
+        "  %2: float64[24] = kernel [24]:\n"
+        "    t0: float64 = %1[1]\n"
+        "    t1: float64 = multiply(t0, 2.0: float64)\n"
+        "    %2 = t1\n"
+        "  return %2"
+    ).replace("%1[1]", "%1")
+
+
+def test_a_row_is_one_kernel() -> None:
+    """Three passes over a row, one loop over the rows; exp is computed once."""
+
+    def softmax(x):
+        e = np.exp(x - x.max(axis=1, keepdims=True))
+        return e / e.sum(axis=1, keepdims=True)
+
+    assert fuse(lower(lamina.trace(softmax, X), lambda node: True)).block.instructions[1:] == ()
+    assert str(fuse(lower(lamina.trace(softmax, X), lambda node: True))).count("exp(") == 1
+
+
+def test_what_is_dear_and_read_across_is_kept() -> None:
+    def f(x):
+        y = np.sqrt(x)
+        return y[1:] + y[:-1]
+
+    assert kinds(program(f, X)) == ["Kernel", "Kernel"]
+    assert kinds(program(lambda x: (x * 2)[1:] + (x * 2)[:-1], X)) == ["Kernel"]
+
+
+def test_an_op_without_native_code_is_a_library_call() -> None:
+    found = program(lambda x: np.sort(x * 2, axis=0) + 1, X)
+    assert kinds(found) == ["Kernel", "Library", "Kernel"]
+    assert "library call sort(%1)" in str(found)
+
+
+def test_an_operand_of_a_library_call_is_a_view() -> None:
+    assert kinds(program(lambda x: x[:, :4] @ x.T[:4], X)) == ["Library"]
+
+
+def loop(x, n):
+    for _ in range(n):
+        x[1:-1] += x[2:] - x[:-2]
+    return x.sum()
+
+
+def test_a_loop_updates_in_place() -> None:
+    planned = plan(program(loop, np.zeros(9), 100))
+    found = list(instructions_of(planned.program.block))
+    copies = [each for each in found if isinstance(each, Copy)]
+    assert [each.reason for each in copies] == ["the loop changes it"]  # once, at its start
+    (turns,) = (each for each in found if isinstance(each, While))
+    arrays = [k for k, p in enumerate(turns.params) if planned.program.buffers[p].shape]
+    (k,) = arrays
+    assert planned.memory[turns.params[k]] == planned.memory[turns.body.outputs[k]]
+
+
+def test_memory_that_is_needed_afterwards_is_copied() -> None:
+    def f(x):
+        y = x * 2
+        z = y.copy()
+        y[0] = 0
+        return y + z, z
+
+    def g(x):
+        y = x * 2
+        z = y + 1
+        y[0] = 0
+        return y, z
+
+    assert not [each for each in instructions_of(plan(program(g, X)).program.block) if isinstance(each, Copy)]
+    results = lamina.defn(f, compiler="native")(np.ones((4, 6)))
+    np.testing.assert_array_equal(results[0][0], 2.0)
+
+
+def test_a_branch_writes_in_place() -> None:
+    def f(x, n):
+        y = x * 2
+        for i in range(n):
+            if y[i] > 1:
+                y[i] = 0
+        return y
+
+    planned = plan(program(f, np.zeros(50), 50))
+    found = list(instructions_of(planned.program.block))
+    assert any(isinstance(each, Cond) for each in found)
+    arrays = [c for c in found if isinstance(c, Copy) and planned.program.buffers[c.target].shape]
+    assert not arrays
+
+
+def test_what_nothing_reads_is_left_out() -> None:
+    def f(x):
+        x.sum()
+        return x + 1
+
+    assert kinds(program(f, X)) == ["Kernel"]
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+def test_what_follows_a_reduction_is_in_its_kernel(axis: int) -> None:
+    found = program(lambda x: np.sqrt(x.mean(axis=axis)) + 1, X)
+    (kernel,) = found.block.instructions
+    assert isinstance(kernel, Kernel) and kernel.reduced == (axis,)
+
+
+def test_callbacks_stay_in_their_order() -> None:
+    def f(x):
+        lamina.hook(x + 1, "a", print)
+        return lamina.hook(x + 2, "b", print)
+
+    found = program(f, X)
+    named = [each.node.args[1] for each in found.block.instructions if isinstance(each, Library)]
+    assert named == ["a", "b"]
