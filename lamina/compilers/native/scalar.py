@@ -10,6 +10,7 @@ from typing import Any
 
 from llvmlite import ir
 
+from lamina.compilers.native.maths import MATHS
 from lamina.compilers.native.types import COMPUTED, in_register, splat_constant, vector
 from lamina.dtype import DType
 from lamina.expr import Expr
@@ -301,6 +302,7 @@ ROWS: dict[str, Row] = {
     "greater": _comparison(">"),
     "greater_equal": _comparison(">="),
     "clip": _clip,
+    **{name: lambda e, *args, write=write: write(e.builder, *args) for name, write in MATHS.items() if name != "sqrt"},
 }
 
 
@@ -369,4 +371,6 @@ def is_native(node: Expr) -> bool:
     if not all(each.dtype in COMPUTED for each in (node, *operands(node))):
         # what only moves elements needs no arithmetic
         return node.op in ("copy", "where") or (node.op == "bitcast" and node.dtype.kind != "bool")
+    if node.op in MATHS and node.dtype.kind != "float":
+        return False  # integers to a power
     return node.op in ROWS or node.op in COMBINE or node.op in ("where", "cast", "bitcast", "iota")
