@@ -191,9 +191,9 @@ def _shift(scope: Scope, node: Expr) -> tuple[tuple[Term, int], ...]:
 
 
 def _view(scope: Scope, node: Expr) -> Any:
-    if len(node.args) != 3:
+    root, layout, _, lengths = node.args
+    if lengths:
         return NotImplemented
-    root, layout, _ = node.args
     term = scope.value(root)
     if term.op == "constant":  # every element is this one, wherever it is
         checks = tuple(by for by, _ in _shift(scope, node))
@@ -208,9 +208,9 @@ def _view(scope: Scope, node: Expr) -> Any:
 
 
 def _update(scope: Scope, node: Expr) -> Any:
-    if len(node.args) != 4:
+    root, layout, _, lengths, value = node.args
+    if lengths:
         return NotImplemented
-    root, layout, _, value = node.args
     term = scope.value(value)
     if not layout.numel:
         scope.set(node, scope.value(root))
@@ -248,7 +248,7 @@ def _rescue(scope: Scope, base: int, root: Expr, update: Expr) -> None:
     waiting = []
     for node in scope.readers.pop(base, ()):
         term = scope.values[node]
-        if node is not update.args[3] and base in term.reads and scope.left[node] > 0 and node is not root:
+        if node is not update.args[-1] and base in term.reads and scope.left[node] > 0 and node is not root:
             waiting.append(node)
     if sum(numel_of(node.shape) for node in waiting) <= numel_of(root.shape):
         for node in waiting:

@@ -73,6 +73,7 @@ class Tolerance:
 
 EXACT = Tolerance()
 FUNCTION = Tolerance(4)  # of a function that is no arithmetic: NumPy's own are within 4 as well
+SUM_OF_POWERS = Tolerance(16)  # NumPy adds two logarithms, which cancel where the result is near 0
 PARTS = Tolerance(4, COMPLEX)  # of complex arithmetic, which may round each part's steps in its own way
 ORDER = Tolerance(8)  # of sums and products, in any order
 ZEROS = Tolerance(signed_zeros=False)
