@@ -10,64 +10,62 @@ from llvmlite import ir
 
 from lamina.compilers.native.maths import MATHS
 
-llvm.initialize_native_target()
-llvm.initialize_native_asmprinter()
+llvm.initialize_all_targets()
+llvm.initialize_all_asmprinters()
 
 KINDS = {np.dtype("f4"): ir.FloatType(), np.dtype("f8"): ir.DoubleType()}
+Emit = Callable[..., ir.Value]
+
+
+def written(emit: Emit, arity: int, dtype: np.dtype, lanes: int = 1) -> ir.Module:
+    """A module with the function `loop(operands…, result, count)`."""
+    module, count = ir.Module(), ir.IntType(64)
+    kind = KINDS[dtype] if lanes == 1 else ir.VectorType(KINDS[dtype], lanes)
+    signature = ir.FunctionType(ir.VoidType(), [kind.as_pointer()] * (arity + 1) + [count])
+    function = ir.Function(module, signature, "loop")
+    *operands, result, size = function.args
+    for pointer in (*operands, result):
+        pointer.add_attribute("noalias")
+    entry, body, done = (function.append_basic_block(name) for name in ("entry", "body", "done"))
+    builder = ir.IRBuilder(entry)
+    builder.cbranch(builder.icmp_signed(">", size, count(0)), body, done)
+    builder.position_at_end(body)
+    index = builder.phi(count)
+    index.add_incoming(count(0), entry)
+    values = [builder.load(builder.gep(pointer, [index]), align=1) for pointer in operands]
+    builder.store(emit(builder, *values), builder.gep(result, [index]), align=1)
+    following = builder.add(index, count(1))
+    index.add_incoming(following, builder.block)
+    builder.cbranch(builder.icmp_signed("<", following, size), body, done)
+    builder.position_at_end(done)
+    builder.ret_void()
+    return module
+
+
+def optimised(module: ir.Module, machine: llvm.TargetMachine) -> llvm.ModuleRef:
+    """The module after LLVM's passes, its vectoriser among them."""
+    module.triple, module.data_layout = machine.triple, str(machine.target_data)
+    compiled = llvm.parse_assembly(str(module))
+    compiled.verify()
+    options = llvm.create_pipeline_tuning_options(speed_level=3)
+    options.loop_vectorization = True
+    builder = llvm.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(compiled, builder)
+    return compiled
 
 
 class Loop:
-    """result[i] = function(x[i], …) for arrays of one dtype, some lanes at once; they are a multiple of them.
+    """result[i] = function(x[i], …) for arrays of one dtype, some lanes at once; their sizes are multiples of these."""
 
-    `body` is LLVM's loop in the end, and `assembly` the machine's code for it and what it calls.
-    """
-
-    def __init__(self, emit: Callable[..., ir.Value], arity: int, dtype: np.dtype, lanes: int = 1) -> None:
+    def __init__(self, emit: Emit, arity: int, dtype: np.dtype, lanes: int = 1) -> None:
         self.dtype, self.lanes = dtype, lanes
-        module = ir.Module()
-        module.triple = llvm.get_default_triple()
-        self._write(module, emit, arity, KINDS[dtype], lanes)
-        features = llvm.get_host_cpu_features()
-        self.has_fma = bool(features.get("avx2")) and bool(features.get("fma"))
-        machine = llvm.Target.from_triple(module.triple).create_target_machine(
-            cpu=llvm.get_host_cpu_name(), features=features.flatten(), opt=3
+        machine = llvm.Target.from_default_triple().create_target_machine(
+            cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=3
         )
-        module.data_layout = str(machine.target_data)
-        compiled = llvm.parse_assembly(str(module))
-        compiled.verify()
-        options = llvm.create_pipeline_tuning_options(speed_level=3)
-        options.loop_vectorization = True
-        builder = llvm.create_pass_builder(machine, options)
-        builder.getModulePassManager().run(compiled, builder)
-        self.body = str(compiled.get_function("loop"))
-        self.assembly = machine.emit_assembly(compiled)
-        self._engine = llvm.create_mcjit_compiler(compiled, machine)
+        self._engine = llvm.create_mcjit_compiler(optimised(written(emit, arity, dtype, lanes), machine), machine)
         self._engine.finalize_object()
         pointers = [ctypes.c_void_p] * (arity + 1)
         self._call = ctypes.CFUNCTYPE(None, *pointers, ctypes.c_int64)(self._engine.get_function_address("loop"))
-
-    @staticmethod
-    def _write(module: ir.Module, emit: Callable[..., ir.Value], arity: int, element: ir.Type, lanes: int) -> None:
-        count = ir.IntType(64)
-        kind = element if lanes == 1 else ir.VectorType(element, lanes)
-        signature = ir.FunctionType(ir.VoidType(), [kind.as_pointer()] * (arity + 1) + [count])
-        function = ir.Function(module, signature, "loop")
-        *operands, result, size = function.args
-        for pointer in (*operands, result):
-            pointer.add_attribute("noalias")
-        entry, body, done = (function.append_basic_block(name) for name in ("entry", "body", "done"))
-        builder = ir.IRBuilder(entry)
-        builder.cbranch(builder.icmp_signed(">", size, count(0)), body, done)
-        builder.position_at_end(body)
-        index = builder.phi(count)
-        index.add_incoming(count(0), entry)
-        values = [builder.load(builder.gep(pointer, [index]), align=1) for pointer in operands]
-        builder.store(emit(builder, *values), builder.gep(result, [index]), align=1)
-        following = builder.add(index, count(1))
-        index.add_incoming(following, builder.block)
-        builder.cbranch(builder.icmp_signed("<", following, size), body, done)
-        builder.position_at_end(done)
-        builder.ret_void()
 
     def __call__(self, *operands: np.ndarray, out: np.ndarray | None = None) -> np.ndarray:
         operands = tuple(np.ascontiguousarray(x, self.dtype) for x in operands)

@@ -4,6 +4,7 @@ import itertools
 import re
 from collections.abc import Callable
 
+import llvmlite.binding as llvm
 import mpmath
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from mpmath import mpf
 from lamina.compilers.native.maths import MATHS, polynomials
 from lamina.expr.ops import OPS
 from tests.native import minimax
-from tests.native.loops import Loop, loop
+from tests.native.loops import Loop, loop, optimised, written
 
 DTYPES = ("f4", "f8")
 LONG = np.longdouble
@@ -325,15 +326,33 @@ def test_every_function_is_tested() -> None:
     assert all(OPS[name].arity == (1 if name in UNARY else 2) for name in MATHS)
 
 
-@pytest.mark.parametrize(("name", "dtype"), FUNCTIONS)
-def test_loops_are_simd(name: str, dtype: str) -> None:
-    compiled = loop(name, dtype, 2 if name in BINARY else 1)
-    if not compiled.has_fma:
-        pytest.skip("the packed instructions looked for are those of x86 processors with fused multiply-add")
-    called = re.findall(r"call <\d+ x (?:float|double)> @lamina", compiled.body)
-    packed = re.findall(r"\bv(?:mul|sqrt|fn?m(?:add|sub)\d+)p[sd]\b", compiled.assembly)
-    assert packed
+# the packed multiplications and multiply-adds of processors, of float32 and of float64
+X86 = (r"\bv(mul|sqrt|fn?m(add|sub)\d+)ps\b", r"\bv(mul|sqrt|fn?m(add|sub)\d+)pd\b")
+ARM = (r"\bf(mul|mla|mls|sqrt)\s+v\d+\.4s", r"\bf(mul|mla|mls|sqrt)\s+v\d+\.2d")
+PACKED = {
+    ("x86_64-unknown-linux-gnu", "x86-64-v3"): X86,
+    ("x86_64-unknown-linux-gnu", "x86-64-v4"): X86,
+    ("aarch64-unknown-linux-gnu", "neoverse-n1"): ARM,
+}
+COMMON, *OTHERS = PACKED
+SIMD = [(*case, COMMON) for case in FUNCTIONS]
+SIMD += [(name, dtype, other) for name in ("exp", "log", "sin", "tanh") for dtype in DTYPES for other in OTHERS]
+
+
+@pytest.mark.parametrize(("name", "dtype", "processor"), SIMD)
+def test_loops_are_simd(name: str, dtype: str, processor: tuple[str, str]) -> None:
+    triple, cpu = processor
+    try:
+        machine = llvm.Target.from_triple(triple).create_target_machine(cpu=cpu, opt=3)
+    except RuntimeError:
+        pytest.skip(f"this LLVM has no {triple}")
+    module = optimised(written(MATHS[name], 2 if name in BINARY else 1, np.dtype(dtype)), machine)
+    kind = "float" if dtype == "f4" else "double"
+    body = str(module.get_function("loop"))
+    assert re.search(rf"load <\d+ x {kind}>", body)
+    called = re.findall(rf"call <(\d+) x {kind}> @lamina\.{name}\.\w+\.v\1", body)
     assert bool(called) == (name in ("sin", "cos", "tan"))
+    assert re.search(PACKED[processor][dtype == "f8"], machine.emit_assembly(module))
 
 
 @pytest.mark.parametrize(
