@@ -136,6 +136,7 @@ CALLS = """
     np.correlate(i[0], j, "same")
     np.correlate(c[0], c[1], mode="full")
     np.correlate(m, m, "full")
+    np.nonzero(x)
     np.count_nonzero(x)
     np.count_nonzero(x, axis=0)
     np.count_nonzero(b, axis=1, keepdims=True)

@@ -76,6 +76,9 @@ def setitem(x: Any, key: Any, value: Any, /) -> None:
     if under is not None:
         write(under.view, under.chosen(fitted(under.spread(given), under.view)))
         return
+    if type(target) is Bounded and type(key) is Bounded and key.dtype == dt.bool and not memory(given).shape:
+        write(target, FUNCTIONS["where"](key, to_dtype(memory(given), target.dtype), target))
+        return
     whole = key if isinstance(key, tuple) else (key,)
     if not any(item is Ellipsis for item in whole):
         whole = (*whole, Ellipsis)  # an array, a view of one element too

@@ -12,13 +12,13 @@ from typing import Any
 
 from lamina import dtype as dt
 from lamina.operators import FUNCTIONS
-from lamina.trace.affine import Integer, is_at_least, is_same, minus, plus, value_of
+from lamina.trace.affine import Integer, greater, greatest, integer, is_at_least, is_same, minus, plus, value_of
 from lamina.trace.bounded import Bounded, cut
 from lamina.trace.build import as_value, broadcast_to, constant, emit, perform_check, reshape, slice_axis
 from lamina.trace.reduction import axes_of, axis_of
 from lamina.trace.shapes import along
 from lamina.trace.value import Kind, Value
-from lamina.trace.windows import note_length, window
+from lamina.trace.windows import is_undecided, note_length, window
 
 Shape = tuple[int, ...]
 Lengths = Mapping[int, Value]
@@ -29,6 +29,9 @@ def rule_for(name: str, args: tuple[Any, ...]) -> Rule | None:
     """The rule of a public function, where one of its arguments has a length; None where it has no rule."""
     if any(type(arg) is Bounded for arg in args):
         return RULES.get(name)
+    if name in _MAKERS:
+        extents = args[0] if args and type(args[0]) in (list, tuple) else args
+        return _MAKERS[name] if any(map(is_undecided, extents)) else None
     is_listed = any(type(arg) in (list, tuple) and any(type(each) is Bounded for each in arg) for arg in args)
     return RULES.get(name) if is_listed else None
 
@@ -153,7 +156,10 @@ def _stretched(value: Value, axis: int, bound: int, extent: Integer, length: Int
     agrees = emit("logical_or", is_one, emit("equal", value_of(extent), value_of(length)))
     message = f"operands could not be broadcast together: their lengths along axis {axis} differ"
     perform_check(agrees, ValueError, message)
-    last = _filled_places(bound, max(value.shape[axis] - 1, 0))
+    if not value.shape[axis]:  # then the length is 0, and nothing counts
+        shape = tuple(bound if i == axis else each for i, each in enumerate(value.shape))
+        return broadcast_to(constant(0, value.dtype), shape)
+    last = _filled_places(bound, value.shape[axis] - 1)
     place = emit("minimum", _places(bound), last)
     return along(value, axis, emit("where", broadcast_to(is_one, (bound,)), _filled_places(bound, 0), place))
 
@@ -396,10 +402,54 @@ def _diff(x: Any, **options: Any) -> Any:
     return FUNCTIONS["subtract"](window(x, slice(1, None)), window(x, slice(None, -1)))
 
 
+# New arrays
+
+
+def _filled_with(name: str) -> Rule:
+    """Functions that make an array of a shape, one of whose extents may be a traced integer of a known bound."""
+
+    def rule(shape: Any, *args: Any, **options: Any) -> Any:
+        extents = [integer(each) for each in (shape if type(shape) in (list, tuple) else (shape,))]
+        bounds = [greatest(each) for each in extents]
+        if any(bound is None for bound in bounds):
+            return NotImplemented
+        lengths = {}
+        for axis, (extent, bound) in enumerate(zip(extents, bounds, strict=True)):
+            if type(extent) is Value and bound is not None:
+                if not is_at_least(extent, 0):
+                    there = emit("greater_equal", extent, constant(0, dt.int64))
+                    perform_check(there, ValueError, "negative dimensions are not allowed")
+                lengths[axis] = note_length(extent, max(bound, 0))
+        return bounded(FUNCTIONS[name](tuple(max(bound or 0, 0) for bound in bounds), *args, **options), lengths)
+
+    return rule
+
+
+def _arange(*bounds: Any, dtype: Any = None) -> Any:
+    start, stop = (0, *bounds) if len(bounds) == 1 else bounds[:2]
+    is_whole = all(type(each) is int or is_undecided(each) for each in (start, stop))
+    if dtype is not None or len(bounds) > 2 or not is_whole:
+        return NotImplemented
+    length = greater(minus(integer(stop), integer(start)), 0)
+    bound = greatest(length)
+    if bound is None:
+        return NotImplemented
+    numbers = emit("add", _places(bound), broadcast_to(value_of(integer(start)), (bound,)))
+    return bounded(numbers, {0: note_length(length, bound)} if type(length) is Value else {})
+
+
+_MAKERS: dict[str, Rule] = {
+    **{name: _filled_with(name) for name in ("empty", "full", "ones", "zeros")},
+    "arange": _arange,
+}
+
+
 # Indexing and writing
 
 
 def _getitem(x: Any, key: Any) -> Any:
+    if type(x) is Bounded and type(key) is Bounded and key.dtype == dt.bool and key.ndim == 1:
+        return _picked(x, key)
     if type(x) is Bounded:
         return window(x, key)
     return _gathered(_value(x), key) if type(key) is Bounded else NotImplemented
@@ -411,6 +461,22 @@ def _gathered(x: Value, index: Bounded) -> Any:
         return NotImplemented
     places = filled(index.value, index.lengths, 0)
     return Bounded(FUNCTIONS["getitem"](x, places), index.lengths)
+
+
+def _picked(x: Bounded, mask: Bounded) -> Any:
+    """The elements along the first axis where a mask as long as it is true."""
+    if not is_same(_extents(x)[0], mask.lengths[0]):
+        return NotImplemented
+    bound = min(x.value.shape[0], mask.value.shape[0])
+    flat = filled(shrunk(mask.value, 0, bound), mask.lengths, False)
+    taken = along(shrunk(x.value, 0, bound), 0, emit("true_places", flat))
+    lengths = {**x.lengths, 0: count_of(flat)}
+    return Bounded(cut(taken, taken.shape, lengths), lengths)
+
+
+def _nonzero(x: Any) -> Any:
+    mask = FUNCTIONS["not_equal"](x.value, False) if x.dtype != dt.bool else x.value
+    return nonzero(filled(mask, x.lengths, False))
 
 
 def _take(x: Any, indices: Any, **options: Any) -> Any:
@@ -489,10 +555,13 @@ RULES: dict[str, Rule] = {
     "concat": _concat,
     "diff": _diff,
     "getitem": _getitem,
+    "nonzero": _nonzero,
     "norm": _norm,
     "outer": _outer,
     "np.outer": _outer,
     "np.concatenate": _concat,
+    "np.cumprod": _cumulative("cumulative_prod"),
+    "np.cumsum": _cumulative("cumulative_sum"),
     "permute_dims": _permute_dims,
     "reshape": _reshape,
     "take": _take,

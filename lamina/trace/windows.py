@@ -175,6 +175,4 @@ def _seen(
 
 def note_length(count: Value, bound: int) -> Value:
     """A length, of which it is known from now on that it is 0 or more, and at most its bound."""
-    noted = note(count, (0,), (bound,))
-    assert type(noted) is Value
-    return noted
+    return value_of(note(count, (0,), (bound,)))
