@@ -3,8 +3,8 @@
 `MATHS[name](builder, x)` writes the function of that op's name and returns its value, for operands of type float or
 double, or vectors of them. The values are within 2 units in the last place of the exact ones, for all arguments; the
 docstring of each function says how near it comes. Zeros, infinities and NaN are as C's Annex F and NumPy have them.
-Nothing calls a library, and nothing branches but the trigonometric functions: these become functions of the module,
-with variants for vectors, of which LLVM's vectoriser is told (`rare`).
+Nothing calls a library, and LLVM's vectoriser makes a loop of scalars SIMD. The trigonometric functions have a path for
+great arguments and are functions of the module (`rare`): a loop of these is SIMD where the operands are vectors.
 
 A processor without fused multiply-add has them by a call each; results are the same, and slow. The instructions must
 not get fast-math flags, since pairs of numbers (`lanes`) are about the very errors that these flags ignore.
