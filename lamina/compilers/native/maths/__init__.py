@@ -63,6 +63,7 @@ MATHS: dict[str, Callable[..., ir.Value]] = {
         inverse_trigonometric.acos,
         inverse_trigonometric.atan,
         inverse_trigonometric.atan2,
+        powers.float_power,
         powers.pow,
         powers.sqrt,
         powers.cbrt,
@@ -70,4 +71,3 @@ MATHS: dict[str, Callable[..., ir.Value]] = {
         powers.nextafter,
     )
 }
-MATHS["float_power"] = MATHS["pow"]

@@ -174,6 +174,15 @@ class Real(Lane):
         """A constant of the same type."""
         return self._make(_constant(self.kind, number))
 
+    def number(self) -> float | None:
+        """The number, where it is a constant, the same in all lanes."""
+        if not isinstance(self.value, ir.Constant):
+            return None
+        numbers = self.value.constant if isinstance(self.kind, ir.VectorType) else [self.value]
+        if not isinstance(numbers, list | tuple) or len(found := {lane.constant for lane in numbers}) != 1:
+            return None
+        return float(found.pop())
+
     def pair(self, number: Fraction) -> "Pair":
         """A constant with twice the digits."""
         return Pair(*map(self.constant, self.format.words(number)))

@@ -25,7 +25,7 @@ def _log2(x: Real) -> Pair:
     return Pair(high, low + logarithm.low)
 
 
-def pow(x: Real, y: Real) -> Real:  # the name of the op
+def float_power(x: Real, y: Real) -> Real:
     """x**y, within 1 ulp: 2**(y * log2(x)), the logarithm and the product as pairs; special cases as C has them."""
     size, form = abs(x), x.format
     logarithm = _log2(size)
@@ -46,6 +46,23 @@ def pow(x: Real, y: Real) -> Real:  # the name of the op
     result = result.with_sign(x).where(odd, result)
     result = result.but((x < 0.0) & (size < math.inf) & ~is_whole, math.nan)
     return result.but(x.is_nan() | y.is_nan(), math.nan).but(y.equals(0.0) | x.equals(1.0), 1.0)
+
+
+def pow(x: Real, y: Real) -> Real:  # the name of the op
+    """x**y as `float_power` has it, but by NumPy's short cuts where y is one of five constants."""
+    match y.number():
+        case 0.0:
+            return x.constant(1.0)
+        case 0.5:
+            return x.sqrt()
+        case 1.0:
+            return x
+        case 2.0:
+            return x * x
+        case -1.0:
+            return 1.0 / x
+        case _:
+            return float_power(x, y)
 
 
 def sqrt(x: Real) -> Real:
