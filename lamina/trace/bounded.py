@@ -7,7 +7,6 @@ known while tracing.
 """
 
 import math
-import operator
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -55,8 +54,9 @@ class Bounded(Operators):
     def settled(self) -> Value:
         """The same array with lengths that are known: it asks for them, as a shape does that depends on a number."""
         shape = list(self.value.shape)
+        instead = "np.where(mask, x, other), a reduction with where=mask, or what takes an array of such a length"
         for axis, length in self.lengths.items():
-            shape[axis] = operator.index(length)
+            shape[axis] = int(length.demanded(f"the length of {self!r}", instead))
         return cut(self.value, shape)
 
     def __repr__(self) -> str:

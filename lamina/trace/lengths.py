@@ -318,7 +318,8 @@ def _contracted(x: Any, y: Any, along_x: int, along_y: int, name: str) -> tuple[
         return first, second
     if not is_same(a, b):
         agrees = emit("equal", value_of(a), value_of(b))
-        perform_check(agrees, ValueError, f"{name}: the vectors differ in length")
+        message = f"{name}: the operands differ in length along the axis that is summed"
+        perform_check(agrees, ValueError, message)
     length = a if type(a) is Value else b
     bound = min(first.shape[along_x], second.shape[along_y])
     first, second = shrunk(first, along_x, bound), shrunk(second, along_y, bound)

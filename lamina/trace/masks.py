@@ -61,13 +61,16 @@ class Masked(NamedTuple):
         bools = reshape(self.mask, (math.prod(self.mask.shape),))
         picked, flat = count_of(bools), to_dtype(bools, dt.int64)
         there = constant(extent, dt.int64) if length is None else length
+        is_one = constant(False, dt.bool) if length is None else emit("equal", length, constant(1, dt.int64))
         if not is_same(picked, there):
-            shown = extent if length is None else "other"
-            message = f"{shown} values were assigned under a mask that is true for another number of elements"
-            perform_check(emit("equal", picked, there), ValueError, message)
+            shown = f"{extent} values" if length is None else "as many values as another mask or slice picks"
+            message = f"{shown} were assigned under a mask that is true for another number of elements"
+            perform_check(emit("logical_or", is_one, emit("equal", picked, there)), ValueError, message)
         if extent == 0:
             return self.view
         place = FUNCTIONS["clip"](FUNCTIONS["cumulative_sum"](flat) - 1, 0, extent - 1)
+        if length is not None:
+            place = emit("where", broadcast_to(is_one, place.shape), emit("subtract", place, place), place)
         return reshape(along(value, axis, place), (*before, *self.mask.shape, *behind))
 
 

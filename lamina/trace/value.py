@@ -251,22 +251,22 @@ class Value(Operators):
     # What needs the elements
 
     def __bool__(self) -> bool:
-        return bool(self._demand("bool(…)", "lamina.cond, lamina.while_loop or np.where"))
+        return bool(self.demanded("bool(…)", "lamina.cond, lamina.while_loop or np.where"))
 
     def __int__(self) -> int:
-        return int(self._demand("int(…)", "x.astype(np.int64)"))
+        return int(self.demanded("int(…)", "x.astype(np.int64)"))
 
     def __float__(self) -> float:
-        return float(self._demand("float(…)", "x.astype(np.float64)"))
+        return float(self.demanded("float(…)", "x.astype(np.float64)"))
 
     def __complex__(self) -> complex:
-        return complex(self._demand("complex(…)", "x.astype(np.complex128)"))
+        return complex(self.demanded("complex(…)", "x.astype(np.complex128)"))
 
     def __index__(self) -> int:
         if self.dtype.kind not in ("signed", "unsigned") or self.shape:
             raise TypeError("only integer scalar arrays can be converted to a scalar index")
         wanted, instead = "an index, a length or range(…)", "lamina.fori_loop, or an index through x[i] with x traced"
-        return int(self._demand(wanted, instead))
+        return int(self.demanded(wanted, instead))
 
     # What gives a Python number
 
@@ -276,7 +276,7 @@ class Value(Operators):
         if digits is None:
             return FUNCTIONS["number_operator"]("round", self)
         if self.kind is Kind.NUMBER:  # to the nearest decimal number, for which there is no op
-            self._demand("round(…, digits)", "np.round")
+            self.demanded("round(…, digits)", "np.round")
         return FUNCTIONS["round"](self, digits)
 
     def __floor__(self) -> Any:
@@ -290,15 +290,15 @@ class Value(Operators):
 
     def item(self, *index: int) -> Any:
         """A demand for the number itself, which is known while tracing only of an array from outside."""
-        return self._demand("item()", "the value itself").item(*index)
+        return self.demanded("item()", "the value itself").item(*index)
 
     def tolist(self) -> Any:
         """A demand for the numbers themselves, which are known while tracing only of an array from outside."""
-        return self._demand("tolist()", "the value itself").tolist()
+        return self.demanded("tolist()", "the value itself").tolist()
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         instead = "a NumPy function that lamina has, or lamina.runtime_call"
-        array = np.array(self._demand("a conversion to a NumPy array", instead), dtype)
+        array = np.array(self.demanded("a conversion to a NumPy array", instead), dtype)
         array.flags.writeable = False  # what is written there would be lost
         return array
 
@@ -310,7 +310,7 @@ class Value(Operators):
         return result if self.cell is None else FUNCTIONS["assign"](self, result)
 
     def __dlpack__(self, **options: Any) -> Any:
-        return self._demand("__dlpack__", "lamina.runtime_call").__dlpack__(**options)
+        return self.demanded("__dlpack__", "lamina.runtime_call").__dlpack__(**options)
 
     def _origins(self) -> list[tuple[Scope, Expr]]:
         """The params and captured arrays behind the elements, each with the scope that it is really of."""
@@ -346,7 +346,7 @@ class Value(Operators):
             raise Unroll(loop, wanted)
         return None
 
-    def _demand(self, wanted: str, instead: str) -> Any:
+    def demanded(self, wanted: str, instead: str) -> Any:
         """The elements, where they are known while tracing; raises `ConcretizationError` where they aren't."""
         known = self.known(wanted)
         if known is not None:

@@ -279,6 +279,13 @@ def rows_and_columns_picked(a):
     return a[a[:, 0] > 0], a[:, a[0] > 0], a[a > 0], a[a[:, 0] > 0].sum(axis=0), a[a[:, 1] > 0].mean(axis=1)
 
 
+@given(lambda rng: (rng.normal(size=12), np.array([3, 4])))
+def one_element_under_a_mask(x, p):
+    x[x > 1] = x[p[0] : p[1]]
+    x[x < -1] = x[x == x.max()]
+    return x
+
+
 @given(vector)
 def places(x):
     (i,) = np.nonzero(x > 0)
@@ -392,3 +399,81 @@ def test_a_result_of_a_length_is_memory_of_its_own() -> None:
 def test_a_graph_returns_no_array_of_a_length() -> None:
     with pytest.raises(NotImplementedError, match="whose length a run alone knows"):
         lamina.trace(lambda x: x[x > 0], np.ones(3))
+
+
+def lengths_under_a_mask(x, p):
+    x[x > 0] = x[x < 0]
+
+
+def values_under_a_mask(x, p):
+    x[x > 0] = x[:2]
+
+
+def into_a_slice(x, p):
+    x[p[0] : p[1]] = x[:4]
+
+
+DIFFER = "operands could not be broadcast together: their lengths along axis 0 differ"
+AT_RUN_TIME = [
+    (lambda x, p: x[x > 0] + x[x > 1.5], ValueError, DIFFER),
+    (lambda x, p: x[p[0] : p[1]][5], IndexError, "index is out of bounds for axis 0"),
+    (
+        lambda x, p: x[p[1] : p[0]].max(),
+        ValueError,
+        "zero-size array to reduction operation maximum which has no identity",
+    ),
+    (lambda x, p: x[p[1] : p[0]].argmin(), ValueError, "attempt to get argmin of an empty sequence"),
+    (
+        lambda x, p: x[p[0] :] @ x[: p[1]],
+        ValueError,
+        "matmul: the operands differ in length along the axis that is summed",
+    ),
+    (lambda x, p: np.zeros(len(x[x > 0]) - 14), ValueError, "negative dimensions are not allowed"),
+    (into_a_slice, ValueError, DIFFER),
+    (lengths_under_a_mask, ValueError, "as many values as another mask or slice picks were assigned"),
+    (
+        values_under_a_mask,
+        ValueError,
+        "2 values were assigned under a mask that is true for another number of elements",
+    ),
+]
+WHILE_TRACING = [
+    (
+        lambda x, p: np.median(x[x > 0]),
+        "np.median: the length of <traced float64[16 at most]> needs the elements of <traced int64[]>",
+    ),
+    (
+        lambda x, p: x[x > 0].tolist(),
+        "the length of <traced float64[16 at most]> needs the elements of <traced int64[]>",
+    ),
+    (lambda x, p: x[p[0] :, None].reshape(2, -1), "lamina.reshape: the length of <traced float64[16 at most, 1]>"),
+    (lambda x, p: x[:: p[0]], "lamina.getitem: an index, a length or range(…) needs the elements of <traced int64[]>"),
+    (
+        lambda x, p: np.zeros(p[0]),
+        "lamina.zeros: an index, a length or range(…) needs the elements of <traced int64[]>",
+    ),
+]
+
+
+def _line(program: Callable[..., Any]) -> str:
+    code = program.__code__
+    return f"{code.co_filename}:{code.co_firstlineno + (program.__name__ != '<lambda>')}"
+
+
+@pytest.mark.parametrize(("program", "kind", "message"), AT_RUN_TIME)
+def test_what_is_raised_at_run_time_names_the_line(program, kind, message) -> None:
+    x, p = np.tile([1.0, -2.0, 3.0, 4.0], 4), np.array([2, 7])
+    with pytest.raises(kind):
+        program(x.copy(), p)
+    with pytest.raises(kind) as raised:
+        lamina.defn(program, strict=True)(x, p)
+    assert str(raised.value).startswith(message)
+    assert f"lamina: in check, {_line(program)}" in raised.value.__notes__[0]
+
+
+@pytest.mark.parametrize(("program", "message"), WHILE_TRACING)
+def test_what_is_raised_while_tracing_names_the_line(program, message) -> None:
+    x, p = np.tile([1.0, -2.0, 3.0, 4.0], 4), np.array([2, 7])
+    with pytest.raises(lamina.errors.ConcretizationError) as raised:
+        lamina.defn(program, strict=True)(x, p)
+    assert str(raised.value).startswith(message) and _line(program) in str(raised.value) and "Use " in str(raised.value)
