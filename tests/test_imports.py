@@ -37,6 +37,7 @@ ROOMS = (
     "numpy_protocol",
     "program",
     "compilers",
+    "mlx",
     "defn",
     "lamina",
     "testing",
@@ -57,6 +58,7 @@ LAZY = (
     "http",
     "hypothesis",
     "llvmlite",
+    "mlx",
     "multiprocessing",
     "numba",
     "platformdirs",
@@ -67,6 +69,9 @@ LAZY = (
     "unittest",
     "urllib.request",
 )
+
+# Packages of an extra, each with the one module that imports it; `import lamina` doesn't.
+EXTRAS = {"mlx": "lamina.mlx"}
 
 STANDARD_LIBRARY = sys.stdlib_module_names
 
@@ -167,8 +172,11 @@ def test_modules_have_no_cycle() -> None:
 def test_declared_dependencies_are_those_imported() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     declared = {re.match(r"[\w.-]+", line).group().replace("-", "_").lower() for line in project["dependencies"]}
-    imported = {edge.imported.partition(".")[0] for edge in all_imports()} - {"lamina"} - STANDARD_LIBRARY
-    assert imported == declared
+    packages = [(edge.imported.partition(".")[0], edge.module) for edge in all_imports()]
+    imported = {package for package, _ in packages} - {"lamina"} - STANDARD_LIBRARY
+    assert imported - EXTRAS.keys() == declared
+    assert {(package, module) for package, module in packages if package in EXTRAS} == set(EXTRAS.items())
+    assert EXTRAS.keys() <= project["optional-dependencies"].keys()
 
 
 def test_import_loads_nothing_slow() -> None:

@@ -330,6 +330,9 @@ PROGRAMS["no results"] = Program(_no_results)
 # lamina.blocks. A unit may be computed in one piece, so it may round otherwise than its default.
 
 _SAMPLE = np.random.default_rng(0).standard_normal((2, 3, 4))
+_SPECIAL = np.array(
+    [[[-np.inf] * 4, [0.0, np.inf, 1, 2], [3, np.nan, 0, 0]], [[1e30] * 4, [-1e30, 1, 0, 0], [0.0] * 4]]
+)
 _UNITS: dict[str, Callable[..., Any]] = {
     "softmax": lambda x: (blocks.softmax(x), blocks.softmax(x, 0)),
     "log_softmax": lambda x: (blocks.log_softmax(x), blocks.log_softmax(x, 1)),
@@ -353,6 +356,7 @@ for _unit, _function in _UNITS.items():
         traced(
             (_SAMPLE.astype(_dtype),),
             (np.where(_SAMPLE > 1, -np.inf, _SAMPLE * 50).astype(_dtype),),
+            (_SPECIAL.astype(_dtype),),
             name=f"{_unit} {_dtype}",
             ulps=64,
         )(lambda log, x, function=_function: function(x))

@@ -2,10 +2,13 @@
 
 from collections import Counter
 from collections.abc import Callable, Iterator
+from importlib import import_module
 from typing import Any
 
 import numpy as np
+import pytest
 
+from lamina.compilers import compiler_named
 from lamina.evaluator import compile_graph
 from lamina.expr import Expr, Graph
 from lamina.tree import nodes_of, post_order
@@ -53,3 +56,16 @@ class Counting:
         for order in scopes_of((graph.effects, results_of(graph))):
             self.counts.update(node.op for node in order)
         return compile_graph(graph)
+
+
+def every_compiler() -> list[Any]:
+    """The compilers that this project has, as params of tests; one that isn't there is skipped, with the reason."""
+    found = []
+    for name in ("evaluator", "native", "mlx"):
+        try:
+            # an entry point is there only where lamina is installed; what it names is there in a checkout too
+            compiler = import_module("lamina.mlx").compile_graph if name == "mlx" else compiler_named(name)
+            found.append(pytest.param(compiler, id=name))
+        except (ValueError, ImportError) as error:
+            found.append(pytest.param(None, id=name, marks=pytest.mark.skip(reason=f"{name} is not there: {error}")))
+    return found

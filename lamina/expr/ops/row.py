@@ -62,7 +62,7 @@ class Tolerance:
     ----------
     ulps : how many times the dtype's eps, relative to the result; of ops that sum up, relative to what the op gives of
         the operands' magnitudes, and of factorisations relative to the greatest element.
-    kinds : the kinds of result for which these hold; those of any other are exact.
+    kinds : the kinds of operands for which these hold; with any other the results are exact.
     signed_zeros : whether a zero's sign is told. Of two zeros NumPy doesn't tell which is the greater.
     """
 
