@@ -71,8 +71,6 @@ ATANH = ((mp.sqrt(2) - 1) / (mp.sqrt(2) + 1)) * mpf("1.0001")
 FITS = {
     # e**x = 1 + x + x**2 * EXP(x)
     "EXP": Fit(lambda x: (mp.expm1(x) - x) / x**2, -HALF_LOG2, HALF_LOG2, lambda x: x**2, {24: 5, 53: 10}, (0.5,)),
-    # 2**x = 1 + x * EXP2(x)
-    "EXP2": Fit(lambda x: mp.expm1(x * mp.log(2)) / x, mpf("-0.5001"), mpf("0.5001"), lambda x: x, {24: 6, 53: 12}),
     # sinh(x) = x + x**3 * SINH(x**2), cosh(x) = 1 + x**2 * COSH(x**2)
     "SINH": Fit(_sqrt_argument(lambda x: (mp.sinh(x) - x) / x**3), LEAST, HALF_LOG2**2, lambda z: z, {24: 3, 53: 6}),
     "COSH": Fit(

@@ -267,6 +267,24 @@ def test_special_values(name: str, dtype: str) -> None:
     np.testing.assert_array_equal(np.signbit(got[numbers]), np.signbit(want[numbers]))
 
 
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_exact_results(dtype: str) -> None:
+    """Numbers whose function is a number of the format, as programs expect it."""
+    digits, kind = np.finfo(dtype).nmant + 1, np.dtype(dtype).type
+    exponents = np.arange(np.finfo(dtype).minexp - digits + 2, np.finfo(dtype).maxexp)
+    powers_of_two = np.ldexp(kind(1), exponents)
+    np.testing.assert_array_equal(loop("exp2", dtype)(exponents.astype(dtype)), powers_of_two)
+    np.testing.assert_array_equal(loop("log2", dtype)(powers_of_two), exponents)
+    tens = [n for n in range(23) if 5**n < 2**digits]
+    np.testing.assert_array_equal(loop("log10", dtype)(np.array([10.0**n for n in tens], dtype)), tens)
+    roots = np.arange(1, 2 ** (digits // 3), 1 + 2 ** (digits // 3) // 5000)
+    np.testing.assert_array_equal(loop("cbrt", dtype)((roots**3).astype(dtype)), roots)
+    whole = [(x, y) for x in range(1, 300) for y in range(1, digits) if x**y < 2**digits]
+    x, y = (np.array(side, dtype) for side in zip(*whole, strict=True))
+    np.testing.assert_array_equal(loop("pow", dtype, 2)(x, y), np.array([x**y for x, y in whole], dtype))
+    np.testing.assert_array_equal(loop("hypot", dtype, 2)(3 * x, 4 * x), 5 * x)
+
+
 @pytest.mark.parametrize(("name", "dtype"), list(itertools.product(BINARY, DTYPES)))
 def test_special_pairs(name: str, dtype: str) -> None:
     """All pairs of special numbers, as C's functions have them, which NumPy calls for these dtypes."""

