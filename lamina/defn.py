@@ -27,7 +27,7 @@ from lamina.trace import python
 from lamina.trace.build import NUMBER_DTYPES
 from lamina.trace.guards import Drawn, Guard, guards_of
 from lamina.trace.mixed import decoded
-from lamina.trace.scope import current, escaped, raised_at, user_source
+from lamina.trace.scope import Note, current, escaped, raised_at, user_source
 from lamina.trace.staging import Argument, Output, Spec, Traced, stage, with_structure
 from lamina.trace.state import CannotMerge, Untraceable
 from lamina.trace.value import Kind, Pin, Unroll, Value
@@ -70,7 +70,7 @@ class Defn:
             raise TypeError(f"lamina.defn: expected a function, but got {function!r}")
         functools.update_wrapper(self, function)
         self._function = function
-        self._name = getattr(function, "__name__", type(function).__name__)
+        self._name = _name_of(function)
         self._qualname = str(getattr(function, "__qualname__", self._name))
         self._compiler = compiler
         self._strict = strict
@@ -323,16 +323,34 @@ def trace(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Graph:
     """
     if isinstance(function, Defn):
         function = function._function
-    name = getattr(function, "__name__", type(function).__name__)
+    try:
+        return with_structure(staged(function, args, kwargs).traced)
+    except (Untraceable, Unroll, CannotMerge) as reason:
+        raise TraceError(f"{_name_of(function)} can't be traced: {reason}") from reason
+
+
+class Staged(NamedTuple):
+    """A function traced on arguments."""
+
+    traced: Traced
+    arguments: _Arguments
+    pinned: list[tuple[int, Note]]  # the place among the leaves of each number that it was traced for, and why
+
+
+def staged(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Staged:
+    """Trace a function, again for each number that it needs; raises what `lamina.trace` says of one that can't be."""
     leaves, structure = flatten((args, kwargs))
-    pinned: tuple[int, ...] = ()
+    pinned: list[tuple[int, Note]] = []
     while True:
+        places = [place for place, _ in pinned]
         try:
-            return with_structure(_stage(function, name, structure, leaves, pinned)[0])
-        except (Untraceable, Unroll, CannotMerge) as reason:
-            raise TraceError(f"{name} can't be traced: {reason}") from reason
+            return Staged(*_stage(function, _name_of(function), structure, leaves, places), pinned)
         except Pin as pin:
-            pinned = (*pinned, *_positions(pin, leaves, pinned))
+            pinned += [(place, pin.note) for place in _positions(pin, leaves, places)]
+
+
+def _name_of(function: Callable[..., Any]) -> str:
+    return str(getattr(function, "__name__", type(function).__name__))
 
 
 def _share_memory(captured: Sequence[np.ndarray], arrays: Sequence[np.ndarray]) -> bool:

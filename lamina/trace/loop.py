@@ -32,7 +32,7 @@ from lamina.trace.choice import Either, cells_of, choice_of, one_of, store
 from lamina.trace.control import predicate_of
 from lamina.trace.mixed import code_of
 from lamina.trace.order import ordered
-from lamina.trace.scope import Scope, next_serial, user_source
+from lamina.trace.scope import Scope, next_serial, raised_at, user_source
 from lamina.trace.state import (
     CannotMerge,
     Get,
@@ -52,6 +52,8 @@ _FEW = 8  # turns that are cheaper unrolled
 _MANY = 1000  # unrolled turns before a warning
 _TRIES = 12
 _PEELS = 2  # turns that run before a loop to bind its variables
+_CHANGES = "a variable is another kind of thing before the first turn than after it"
+_RAISES = "a turn raises while it is traced, which happens only where there is a turn"
 
 
 class Items(NamedTuple):
@@ -66,6 +68,7 @@ def for_loop(items: Items, test: Test, body: Callable[[Any], None], get: Get, pu
     count, since = items.count, next_serial()
     loop = Loop(test, lambda i: body(items.item(i)), get, put, tuple(names), frozenset(live), count, since)
     if type(count) is int and count <= _FEW:
+        scope_now().note("unrolled", f"it has no more than {_FEW} turns")
         _unrolled(loop, range(count))
     else:
         _go_on(loop, count, 0)
@@ -78,29 +81,38 @@ def _go_on(loop: Loop, count: Any, done: int) -> None:
             _staged(loop, count, done, done > 0)
             return
         except Peel:
+            why = _CHANGES
             if not _can_be_known(count) and done <= _PEELS:
                 _next_apart(loop, count, done)
                 return
-            count = _known(count)
+            count = _known(count, why)
             if done >= count or done > _PEELS:
                 break
+            scope_now().note("apart", why)
             done = _unrolled(loop, range(done, done + 1), done)
-        except Fails:
+        except Fails as error:
+            why = str(error)
             break
         except (TraceError, NotImplementedError):
             raise
         except Exception:
             if type(count) is int:
                 raise
-            break  # it raises only where there is a turn
-    count = _known(count)
+            why = _RAISES
+            break
+    count = _known(count, why)
+    scope_now().note("unrolled", why)
     if count - done > _MANY:
         _warn(f"a loop of {count} turns is unrolled; write it so that it can be staged")
     _unrolled(loop, range(done, count))
 
 
-def _known(count: Any) -> int:
-    return count if type(count) is int else int(count)
+def _known(count: Any, why: str) -> int:
+    """How many turns there are, where it must be known."""
+    if type(count) is int:
+        return count
+    count.known(f"the number of turns of the loop ({why})")
+    return int(count)
 
 
 def _can_be_known(count: Any) -> bool:
@@ -110,6 +122,7 @@ def _can_be_known(count: Any) -> bool:
 
 def _next_apart(loop: Loop, count: Value, done: int) -> None:
     """One turn if there is one, then a loop whose variables it has bound."""
+    scope_now().note("apart", _CHANGES)
 
     def turns() -> None:
         _unrolled(loop, range(done, done + 1), done)
@@ -145,17 +158,20 @@ def while_loop(test: Callable[[], Any], body: Callable[[], None], get: Get, put:
 
 def _while(loop: Loop, has_run: int) -> None:
     """The turns of a ``while`` after so many that have run apart."""
-    turns = 0
+    turns, why = 0, "its test is known while it is traced, and its turns are few"
     while True:
         tried = _Tried(loop)
         if tried.is_known and not tried.holds:
             tried.take()
+            scope_now().note("unrolled", why)
             return
         if not tried.is_known or turns >= _FEW:
             try:
                 _staged(loop, None, 0, has_run + turns > 0)
                 # what it binds (:=) and writes is what it did when it ended the loop, where its effects were seen
                 _Tried(loop).take(effects=False)
+                if turns:
+                    scope_now().note("apart", f"its test is known while it is traced, {turns} times")
                 return
             except Peel:
                 if not tried.is_known:
@@ -164,9 +180,10 @@ def _while(loop: Loop, has_run: int) -> None:
                             "this while loop can't be staged: its variables change in every turn"
                         ) from None
                     tried.take()
-                    _first_apart(tried.holds, loop, has_run)
+                    _first_apart(tried.holds, loop, has_run, _CHANGES)
                     return
             except Fails as error:
+                why = str(error)
                 if not tried.is_known:
                     raise Untraceable(f"this while loop can't be staged: {error}") from error
                 if turns == _MANY:
@@ -176,8 +193,8 @@ def _while(loop: Loop, has_run: int) -> None:
             except Exception:
                 if tried.is_known:
                     raise
-                tried.take()  # it raises only where there is a turn
-                _first_apart(tried.holds, loop, has_run)
+                tried.take()
+                _first_apart(tried.holds, loop, has_run, _RAISES)
                 return
         tried.take()
         loop.turn(None)
@@ -206,8 +223,9 @@ class _Tried:
             scope.effects += self.effects
 
 
-def _first_apart(go_on: Value, loop: Loop, has_run: int) -> None:
+def _first_apart(go_on: Value, loop: Loop, has_run: int, why: str) -> None:
     """The first turn under the test, then a loop whose variables it has bound."""
+    scope_now().note("apart", why)
 
     def first() -> None:
         loop.turn(None)
@@ -331,12 +349,13 @@ def _attempt(loop: Loop, count: Any, first: int, has_run: bool, start: tuple[Any
                 nodes.insert(0, node_of(emit("add", index, constant(1, dt.int64))))
     except Unroll as unroll:
         if unroll.scope is scope:
-            raise Fails(f"{unroll.reason} in it needs the number itself") from unroll
+            line = raised_at(unroll)
+            raise Fails(f"{unroll.reason} (line {line.line})" if line else unroll.reason) from unroll
         raise
     if type(count) is Value and not has_run and _changes_kind(start, how):
         if not _can_be_known(count):
             raise Peel
-        _known(count)  # what the variables are afterwards depends on whether there is a turn
+        _known(count, _CHANGES)  # what the variables are afterwards depends on whether there is a turn
     begin = _nodes({k: as_value(start[k]) for k in order}, dict.fromkeys(before, False), how, order)
     if how.moved:
         begin.append(node_of(constant(0, dt.int64)))
@@ -350,6 +369,7 @@ def _attempt(loop: Loop, count: Any, first: int, has_run: bool, start: tuple[Any
     node = outer.emit("while", initial, tuple(scope.params), with_effects(test_effects, test), body)
     if test_effects or scope.effects:
         outer.perform(node)
+    outer.note("staged", "")
     for cell, (param, _) in written.items():
         outer.write(cell, outer.emit("elem", node, scope.params.index(param)))
     final = list(start)

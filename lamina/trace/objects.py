@@ -42,7 +42,7 @@ def expect_own(thing: Any, what: str) -> None:
     inner: Scope | None = scope
     while inner is not None and inner is not owner:
         if inner.is_loop:
-            raise Unroll(inner, what)
+            raise Unroll(inner, f"{what} in it, a Python object that each turn changes")
         inner = inner.parent
     if owner is scope and depth != scope.depth:
         raise CannotMerge(f"{what} happens in one branch")

@@ -233,6 +233,9 @@ def for_(iterable: Any, body: Callable[[Any], None], test: Any, get: Get, put: P
     if items is not None:
         loop.for_loop(items, test, body, get, put, names, live)
         return
+    scope = current()
+    if scope is not None:
+        scope.note("unrolled", f"it goes through a {type(iterable).__name__}")
     for item in each_seen(iterable):
         go_on = True if test is None else truth(test())
         if type(go_on) is not bool:

@@ -70,6 +70,14 @@ class Cell:
         raise NotImplementedError
 
 
+class Note(NamedTuple):
+    """A decision of a trace: what was decided, at which line, and why."""
+
+    kind: str  # staged, unrolled, apart (a turn before its loop), pinned
+    source: Source | None
+    text: str
+
+
 class _Captured(NamedTuple):
     node: Expr
     array: Any
@@ -86,6 +94,7 @@ class Scope:
     params : the parameter nodes, in order; captures are appended as they are met.
     captures : the outer nodes of the last ``len(captures)`` params, in the same order.
     effects : the effects so far, in order.
+    notes : what has been decided in it, each once; an inner scope that is kept gives its own to the one around it.
     numbers : the params that stand for Python numbers given as arguments, of a root scope.
     demand : the last error for a value that was demanded, of a root scope; NumPy swallows it in places.
     contents : the captured arrays whose elements the trace has read, of a root scope.
@@ -107,6 +116,7 @@ class Scope:
         self.params: list[Expr] = []
         self.captures: list[Expr] = []
         self.effects: list[Expr] = []
+        self.notes: dict[Note, None] = {}
         self.numbers: list[Expr] = []
         self.demand: Exception | None = None
         self.funs: dict[Any, Any] = {}
@@ -144,6 +154,8 @@ class Scope:
     ) -> None:
         _state.scope, self._before = self._before, None
         self.is_open = False
+        if kind is None and self.parent is not None:
+            self.parent.notes |= self.notes
 
     def param(self, dtype: Any, shape: tuple[int, ...]) -> Expr:
         """A new parameter, the next one."""
@@ -195,6 +207,10 @@ class Scope:
         """A new node of this scope, with the line of the user's source that asks for it."""
         self.root.risks += op in _RISKY
         return build(op, *args, source=user_source())
+
+    def note(self, kind: str, text: str) -> None:
+        """Remember what has been decided about the user's line, and why."""
+        self.notes[Note(kind, user_source(), text)] = None
 
     def perform(self, effect: Expr) -> Expr:
         """Put a node at the end of the scope's effects."""

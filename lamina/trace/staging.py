@@ -14,7 +14,7 @@ from lamina.trace.bounded import Bounded
 from lamina.trace.build import NUMBER_DTYPES, as_value, node_of
 from lamina.trace.choice import choice_at, folded
 from lamina.trace.content import Content
-from lamina.trace.scope import Cell, Scope
+from lamina.trace.scope import Cell, Note, Scope
 from lamina.trace.state import Untraceable
 from lamina.trace.value import Kind, Value
 from lamina.trace.variant import Variant
@@ -82,6 +82,7 @@ class Traced(NamedTuple):
     structure: Any
     captured: list[Any]  # the arrays from outside that it reads or writes
     contents: list[Content]  # what it was traced for
+    notes: list[Note]  # what was decided on the way
 
 
 def stage(name: str, call: Callable[[list[Any]], Any], leaves: Sequence[Any], arrays: Sequence[Any] = ()) -> Traced:
@@ -122,7 +123,7 @@ def stage(name: str, call: Callable[[list[Any]], Any], leaves: Sequence[Any], ar
     if updates and scope.shared:
         raise Untraceable(f"{scope.shared[0]}, and one of them is written; pass both as arguments")
     graph = Graph(params, tuple(outputs), tuple(effects), name, tuple(news))
-    return Traced(graph, results, structure, scope.captured_arrays(), scope.contents)
+    return Traced(graph, results, structure, scope.captured_arrays(), scope.contents, [*scope.notes])
 
 
 def _given(argument: Argument, scope: Scope, cells: dict[int, Cell]) -> Value:

@@ -125,6 +125,7 @@ def is_decided(value: Value) -> bool:
 def demand(value: Value, reason: str) -> bool:
     """The truth of a predicate that must be known: pins its numbers, unrolls its loop, or is `Untraceable` so."""
     try:
+        value.known(reason)  # which says why they are pinned
         return bool(value)
     except TraceError as error:
         raise Untraceable(reason) from error

@@ -19,7 +19,7 @@ from lamina.expr.tree import post_order
 from lamina.layout import Layout
 from lamina.operators import FUNCTIONS, KEYS, Operators
 from lamina.trace.content import content_of
-from lamina.trace.scope import Cell, Scope, current, escaped, user_source
+from lamina.trace.scope import Cell, Note, Scope, current, escaped, user_source
 
 # pairs of a traced integer and the stride by which it moves a layout
 Shifts = tuple[tuple["Value", int], ...]
@@ -73,10 +73,11 @@ class Pin(BaseException):
     No `Exception`, so that a program's own ``except`` clauses let it through.
     """
 
-    def __init__(self, numbers: frozenset[int], value: "Value") -> None:
+    def __init__(self, numbers: frozenset[int], value: "Value", wanted: str) -> None:
         super().__init__(numbers, value)
         self.numbers = numbers  # which of the root's numbers
         self.value = value
+        self.note = Note("pinned", user_source(), wanted)
 
 
 class Unroll(BaseException):
@@ -340,10 +341,10 @@ class Value(Operators):
             return known
         numbers = self.deciding_numbers()
         if numbers:
-            raise Pin(numbers, self)
+            raise Pin(numbers, self, wanted)
         loop = self.deciding_loop()
         if loop is not None:
-            raise Unroll(loop, wanted)
+            raise Unroll(loop, f"{wanted} in it needs the number itself")
         return None
 
     def demanded(self, wanted: str, instead: str) -> Any:
