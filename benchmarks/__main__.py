@@ -1,43 +1,97 @@
-"""The command `python -m benchmarks`: measures, prints a table, and keeps it when asked to."""
+"""The command `python -m benchmarks`: measures, prints tables, and keeps them with plots when asked to."""
 
 import argparse
+import shlex
+import sys
 from pathlib import Path
 
 from rich.console import Console
-from rich.progress import track
+from rich.progress import Progress
 
-from . import calls, importing, layouts, traversal
+import lamina
+from lamina.compilers import compiler_names
+
+from . import calls, contest, importing, layouts, report, traversal
+from .ceilings import ceilings
+from .competitors import COMPETITORS
 from .harness import Row, measure
-from .report import machine, show, write
+from .plot import svg
+from .programs import PROGRAMS, SIZES
+from .summary import sentences
 
-BENCHMARKS = [*traversal.BENCHMARKS, *importing.BENCHMARKS, *layouts.BENCHMARKS, *calls.BENCHMARKS]
-RESULTS = Path(__file__).parent / "RESULTS.md"
+COSTS = [*traversal.BENCHMARKS, *importing.BENCHMARKS, *layouts.BENCHMARKS, *calls.BENCHMARKS]
+HERE = Path(__file__).parent
+ALL = [*(each.name for each in PROGRAMS), *(each.name for each in COSTS)]
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measures lamina beside its peers.")
-    parser.add_argument("name", nargs="*", help="run the benchmarks whose name has one of these in it (default: all)")
-    parser.add_argument("--seconds", type=float, default=2.0, help="how long to go on with each benchmark (default: 2)")
+    parser.add_argument("name", nargs="*", help="run what has one of these in its name (default: all)")
+    parser.add_argument("--sizes", nargs="+", choices=SIZES, default=SIZES, help="of the programs (default: all)")
+    parser.add_argument("--competitors", nargs="+", choices=COMPETITORS, default=COMPETITORS, help="(default: all)")
+    parser.add_argument("--compiler", choices=compiler_names(), default="native", help="lamina's (default: native)")
+    parser.add_argument("--seconds", type=float, default=0.5, help="of samples for each competitor (default: 0.5)")
+    parser.add_argument("--limit", type=float, default=60.0, help="on any one call, in seconds (default: 60)")
+    parser.add_argument("--quick", action="store_true", help="medium sizes alone, and few samples")
     parser.add_argument("--list", action="store_true", help="print the names and stop")
-    parser.add_argument("--write", action="store_true", help=f"keep the table in benchmarks/{RESULTS.name}")
+    parser.add_argument("--write", action="store_true", help="keep the tables and plots, as RESULTS.md and SVG files")
     options = parser.parse_args()
 
-    chosen = [each for each in BENCHMARKS if not options.name or any(part in each.name for part in options.name)]
+    chosen = [name for name in ALL if not options.name or any(part in name for part in options.name)]
     if not chosen:
-        parser.error(f"no benchmark has {' or '.join(options.name)} in its name; --list prints them")
-    if options.write and len(chosen) < len(BENCHMARKS):
-        parser.error("--write keeps the whole table: give it no names")
+        parser.error(f"nothing has {' or '.join(options.name)} in its name; --list prints the names")
     if options.list:
-        print(*(each.name for each in chosen), sep="\n")
+        print(*chosen, sep="\n")
         return
+    if options.write and len(chosen) < len(ALL):
+        parser.error("--write keeps the whole tables: give it no names")
 
-    print(machine())
+    asked = contest.Options(
+        competitors=[name for name in COMPETITORS if name in options.competitors],
+        # the medium size first: Numba compiles by types alone, and that is where first calls are compared
+        sizes=["medium"] if options.quick else sorted(options.sizes, key=lambda size: size != "medium"),
+        compiler=options.compiler,
+        seconds=0.1 if options.quick else options.seconds,
+        limit=options.limit,
+    )
+    facts = [report.machine(), ceilings(), f"lamina's compiler is {options.compiler!r}, {threads()}"]
+    print(*facts, sep="\n")
+    results: list[contest.Result] = []
     rows: list[Row] = []
-    for each in track(chosen, "measuring", console=Console(stderr=True), transient=True):
-        rows.extend(measure(each, options.seconds))
-    show(rows)
+    with Progress(console=Console(stderr=True), transient=True) as progress:
+        task = progress.add_task("", total=len(chosen))
+        for program in PROGRAMS:
+            if program.name in chosen:
+                progress.update(task, description=program.name)
+                results += contest.run(program, asked)
+                progress.advance(task)
+        for cost in COSTS:
+            if cost.name in chosen:
+                progress.update(task, description=cost.name)
+                rows += measure(cost, asked.seconds)
+                progress.advance(task)
+
+    tables, plots = [], {}
+    for size in (size for size in SIZES if size in asked.sizes):
+        found = [result for result in results if result.size == size]
+        if found:
+            tables += report.programs(found, asked.competitors, sentences(found))
+            plots[HERE / f"results-{size}.svg"] = svg(found, asked.competitors)
+    if rows:
+        tables.append(report.costs(rows))
+    for table in tables:
+        table.show()
     if options.write:
-        write(rows, RESULTS)
+        for path, text in plots.items():
+            path.write_text(text, encoding="utf-8")
+        command = shlex.join(["python", "-m", "benchmarks", *sys.argv[1:]])
+        (HERE / "RESULTS.md").write_text(report.page(tables, command, facts, list(plots)), encoding="utf-8")
+
+
+def threads() -> str:
+    """How many threads lamina uses."""
+    count = getattr(lamina, "get_num_threads", lambda: 1)()
+    return f"on {count} thread{'s' * (count > 1)}"
 
 
 if __name__ == "__main__":

@@ -1,0 +1,116 @@
+"""The competitors: how each makes something to call of a program, at its best.
+
+NumPy, numexpr, Numba and lamina are given NumPy arrays and give NumPy arrays back. JAX is given arrays that are on its
+device already, and is done when its result is.
+"""
+
+import functools
+import types
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+import lamina
+
+from .programs.program import Program
+
+Call = Callable[..., Any]
+
+
+@dataclass(frozen=True)
+class Form:
+    """One way in which a competitor runs a program: `make()` builds what is called, compiled by its first call.
+
+    `given` readies an argument, outside of what is measured.
+    """
+
+    competitor: str
+    label: str
+    make: Callable[[], Call]
+    given: Callable[[Any], Any] = lambda value: value
+
+
+def numpy_forms(program: Program, compiler: str) -> Iterator[Form]:
+    yield Form("NumPy", "", lambda: program.source)
+
+
+def lamina_forms(program: Program, compiler: str) -> Iterator[Form]:
+    # strict: what can't be traced is a reason for the table, not a run of plain Python
+    yield Form("lamina", "", lambda: lamina.defn(program.source, compiler=compiler, strict=True))
+
+
+def numba_forms(program: Program, compiler: str) -> Iterator[Form]:
+    numba = import_module("numba")
+
+    def form(source: Call, label: str, parallel: bool) -> Form:
+        def compiled(function: Call) -> Call:
+            made: Call = numba.njit(function, parallel=parallel)
+            return made
+
+        # one dispatcher for all sizes, as Numba compiles by types alone
+        return Form("Numba", label + ", parallel" * parallel, functools.cache(lambda: rebound(source, {}, compiled)))
+
+    yield form(program.source, "source", False)
+    if program.loops is None:
+        yield form(program.source, "source", True)
+    else:
+        yield form(program.loops, "loops", False)
+        yield form(program.loops, "loops", True)
+
+
+def jax_forms(program: Program, compiler: str) -> Iterator[Form]:
+    jax = import_module("jax")
+    jax.config.update("jax_enable_x64", True)
+
+    def made() -> Call:
+        function = program.jax or rebound(program.source, {"np": jax.numpy}, lambda function: function)
+        compiled = jax.jit(function, static_argnums=static)
+        return lambda *args: jax.block_until_ready(compiled(*args))
+
+    static = [i for i, each in enumerate(program.made("small")) if isinstance(each, int)]
+    yield Form(
+        "JAX",
+        "twin" if program.jax else "source",
+        made,
+        lambda value: jax.numpy.asarray(value) if isinstance(value, np.ndarray) else value,
+    )
+
+
+def numexpr_forms(program: Program, compiler: str) -> Iterator[Form]:
+    import_module("numexpr")
+    if program.numexpr is None:
+        raise NotImplementedError("it is no one expression")
+    expression = program.numexpr
+    yield Form("numexpr", "", lambda: expression)
+
+
+FORMS: dict[str, Callable[[Program, str], Iterator[Form]]] = {
+    "lamina": lamina_forms,
+    "NumPy": numpy_forms,
+    "Numba": numba_forms,
+    "JAX": jax_forms,
+    "numexpr": numexpr_forms,
+}
+COMPETITORS = tuple(FORMS)
+
+
+def rebound(function: Call, names: dict[str, Any], wrap: Callable[[Call], Call]) -> Call:
+    """A function whose globals are other ones: `names`, and the functions of its own module bound in the same way."""
+    namespace: dict[str, Any] = dict(function.__globals__)
+
+    def bound(each: types.FunctionType) -> Call:
+        copy = types.FunctionType(each.__code__, namespace, each.__name__, each.__defaults__, each.__closure__)
+        copy.__qualname__, copy.__module__ = each.__qualname__, each.__module__
+        return wrap(copy)
+
+    helpers = {name: each for name, each in namespace.items() if _is_helper(each, function)}
+    namespace.update({name: bound(each) for name, each in helpers.items()})
+    namespace.update(names)
+    return bound(function) if isinstance(function, types.FunctionType) else function
+
+
+def _is_helper(value: Any, function: Call) -> bool:
+    return isinstance(value, types.FunctionType) and value.__module__ == function.__module__
