@@ -43,7 +43,11 @@ class Report:
         count = self.agreed + len(self.lacks) + len(self.differs)
         lines = [f"{self.compiler}: {self.agreed} of {count} cases agree with the evaluator"]
         for title, found in (("lacks", self.lacks), ("differs", self.differs)):
-            lines += [f"  {title} {case}: {why}" for case, why in found.items()]
+            by_reason: dict[str, list[str]] = {}
+            for case, why in found.items():
+                by_reason.setdefault(why, []).append(case)
+            for why, (first, *more) in by_reason.items():
+                lines.append(f"  {title} {first}{f' and {len(more)} more' if more else ''}: {why}")
         return "\n".join(lines)
 
 
