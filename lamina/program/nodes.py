@@ -9,7 +9,7 @@ from lamina.expr import Expr, Source, effects_of, value_of
 from lamina.expr.tree import nodes_of
 from lamina.layout import Layout
 from lamina.layout.move import Broadcast, Range, Reshape, Slice
-from lamina.program.record import REDUCTIONS, Block, Check, Cond, Site, Store, Term, Terms, While, in_order
+from lamina.program.record import REDUCTIONS, Block, Check, Cond, Kept, Site, Store, Term, Terms, While, in_order
 from lamina.program.scope import Lowering, Scope, numel_of, uses_of
 
 
@@ -62,6 +62,7 @@ def _parts(scope: Scope, node: Expr, parts: Sequence[tuple[Term, Layout]], base:
         if not layout.numel:
             continue
         buffer = scope.whole.buffer(node.dtype, node.shape)
+        scope.whole.origins.kept[buffer] = Kept("parts are put into one memory", node)
         scope.kernel(layout.shape, (), Store(term, buffer, layout, base), node.source)
         base = buffer
     if base is None:  # there is no element
@@ -88,7 +89,7 @@ def _concat(scope: Scope, node: Expr) -> None:
 
 def _pad(scope: Scope, node: Expr) -> None:
     x, value, widths = node.args
-    fill = scope.fill(scope.moved(value, Broadcast(node.shape)), node.shape, node.source)
+    fill = scope.fill(scope.moved(value, Broadcast(node.shape)), node.shape, node.source, "it is padded")
     ranges = [Range(before, extent) for extent, (before, _) in zip(x.shape, widths, strict=True)]
     layout = Layout.contiguous(node.shape).move(Slice(ranges))
     assert layout is not None
@@ -137,7 +138,7 @@ def _indexable(scope: Scope, x: Expr) -> Term:
     """What is gathered from: a load through a layout, or one number."""
     term = scope.value(x)
     is_layout = term.op == "load" and not term.args and numel_of(x.shape) > 1
-    return term if term.op == "constant" or is_layout else scope.keep(x)
+    return term if term.op == "constant" or is_layout else scope.keep(x, "it is gathered from")
 
 
 def _place(scope: Scope, index: Term, axis: int, extent: int, source: Source | None) -> Term:
@@ -199,7 +200,7 @@ def _view(scope: Scope, node: Expr) -> Any:
         checks = tuple(by for by, _ in _shift(scope, node))
         scope.set(node, scope.terms.make("with", (term, *checks), node.dtype) if checks else term)
         return None
-    buffer = scope.buffer_of(term, root.shape, root.source)
+    buffer = scope.buffer_of(term, root.shape, root.source, "a view sees its memory")
     scope.values[root] = scope.terms.load(buffer, root.dtype, Layout.contiguous(root.shape))
     shifts = _shift(scope, node)
     static = (buffer, layout, tuple(stride for _, stride in shifts))
@@ -218,11 +219,11 @@ def _update(scope: Scope, node: Expr) -> Any:
     if layout == Layout.contiguous(root.shape):
         scope.set(node, term)
         return None
-    base = scope.buffer_of(scope.value(root), root.shape, root.source)
+    base = scope.buffer_of(scope.value(root), root.shape, root.source, "a part of it is written")
     scope.values[root] = scope.terms.load(base, root.dtype, Layout.contiguous(root.shape))
     shifts = _shift(scope, node)
     if not reads_in_place(term, base, layout, shifts):
-        term = scope.keep(value)
+        term = scope.keep(value, "what is written reads elements that the write changes")
     if base not in scope.whole.fixed:
         _rescue(scope, base, root, node)
     buffer = scope.whole.buffer(node.dtype, node.shape)
@@ -252,7 +253,7 @@ def _rescue(scope: Scope, base: int, root: Expr, update: Expr) -> None:
             waiting.append(node)
     if sum(numel_of(node.shape) for node in waiting) <= numel_of(root.shape):
         for node in waiting:
-            scope.keep(node)
+            scope.keep(node, "it reads elements that are written next")
 
 
 # Syntax
@@ -262,7 +263,9 @@ def _while(scope: Scope, node: Expr) -> None:
     whole = scope.whole
     initial, arg, condition, body = node.args
     given, params = nodes_of(initial), nodes_of(arg)
-    starts = tuple(scope.buffer_of(scope.value(each), each.shape, each.source) for each in given)
+    starts = tuple(
+        scope.buffer_of(scope.value(each), each.shape, each.source, "a loop starts with it") for each in given
+    )
     predicate, outputs = value_of(condition), nodes_of(value_of(body))
     uses = uses_of((*effects_of(condition), predicate, *effects_of(body), *outputs))
     inner = Scope(whole, uses)
@@ -270,7 +273,7 @@ def _while(scope: Scope, node: Expr) -> None:
     for param, buffer in zip(params, buffers, strict=True):
         inner.values[param] = whole.load(buffer)
     inner.run(effects_of(condition), [predicate])
-    test = Block((), (inner.buffer_of(inner.value(predicate), ()),))
+    test = Block((), (inner.buffer_of(inner.value(predicate), (), None, "a loop asks for it"),))
     test = Block(tuple(inner.instructions), test.outputs)
     inner.instructions = []
     inner.run(effects_of(body), outputs)
@@ -285,10 +288,10 @@ def _carried(inner: Scope, outputs: Sequence[Expr], params: Sequence[int], outsi
     taken: set[int] = set()
     carried = []
     for output, param in zip(outputs, params, strict=True):
-        buffer = inner.buffer_of(inner.value(output), output.shape, output.source)
+        buffer = inner.buffer_of(inner.value(output), output.shape, output.source, "a loop carries it")
         is_foreign = buffer in params or buffer in inner.whole.fixed or buffer in outside
         if buffer != param and (is_foreign or buffer in taken):
-            buffer = inner.fill(inner.value(output), output.shape, output.source)
+            buffer = inner.fill(inner.value(output), output.shape, output.source, "a loop carries it on its own")
         taken.add(buffer)
         carried.append(buffer)
     return Block(tuple(inner.instructions), tuple(carried))
@@ -301,7 +304,7 @@ def _cond(scope: Scope, node: Expr) -> None:
 
 def _clauses(scope: Scope, node: Expr, clauses: list[Any], otherwise: Any) -> None:
     predicate, value = clauses[0]
-    test = scope.buffer_of(scope.value(value_of(predicate)), ())
+    test = scope.buffer_of(scope.value(value_of(predicate)), (), None, "a branch asks for it")
     then = _branch(scope, value)
     if len(clauses) == 1:
         other = _branch(scope, otherwise)
@@ -322,13 +325,15 @@ def _branch(scope: Scope, value: Any) -> Block:
     inner = Scope(scope.whole, scope.uses, scope)
     outputs = nodes_of(value_of(value))
     inner.run(effects_of(value), outputs)
-    buffers = tuple(inner.buffer_of(inner.value(each), each.shape, each.source) for each in outputs)
+    buffers = tuple(
+        inner.buffer_of(inner.value(each), each.shape, each.source, "a branch gives it") for each in outputs
+    )
     return Block(tuple(inner.instructions), buffers)
 
 
 def _check(scope: Scope, node: Expr) -> None:
     predicate, exception, message = node.args
-    term = scope.keep(predicate)
+    term = scope.keep(predicate, "it is checked")
     scope.instructions.append(Check(term.static[0], exception, message, node.source))
     scope.values[node] = term
 

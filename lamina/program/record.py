@@ -84,6 +84,7 @@ class Terms:
 
     def __init__(self) -> None:
         self._made: dict[Any, Term] = {}
+        self.became: dict[Term, dict[Term, None]] = {}  # what each was moved or merged into, for who explains it
 
     def make(self, op: str, args: tuple[Term, ...], dtype: DType, static: tuple[Any, ...] = ()) -> Term:
         """The term of these."""
@@ -116,6 +117,7 @@ class Terms:
                     return None
                 static = (*static[:k], layout, *static[k + 1 :])
             done[each] = self.make(each.op, tuple([done[arg] for arg in each.args]), each.dtype, static)
+            self._note(each, done[each])
         return done[term]
 
     def replaced(self, term: Term, replacements: dict[Term, Term]) -> Term:
@@ -125,8 +127,13 @@ class Terms:
             new = replacements.get(each)
             if new is None:
                 new = self.make(each.op, tuple([done[arg] for arg in each.args]), each.dtype, each.static)
+                self._note(each, new)
             done[each] = new
         return done[term]
+
+    def _note(self, old: Term, new: Term) -> None:
+        if new is not old and old.op != "constant":
+            self.became.setdefault(old, {})[new] = None
 
 
 def in_order(roots: Iterable[Term]) -> list[Term]:
@@ -335,6 +342,29 @@ class Cond:
         return self.results
 
 
+class Kept(NamedTuple):
+    """Why a value is in a buffer of its own, and the node that asked for it; `None` for a result."""
+
+    reason: str
+    node: Expr | None
+
+
+class Origins:
+    """Where the parts of a program come from, for who explains it: nothing of it decides what runs.
+
+    Attributes
+    ----------
+    values : what each node of the graph is, in every scope: a term for each of its results.
+    filled : the term that a kernel fills a buffer with, before kernels are merged.
+    kept : why a value is in a buffer of its own, by buffer.
+    """
+
+    def __init__(self) -> None:
+        self.values: dict[Expr, tuple[Term, ...]] = {}
+        self.filled: dict[int, Term] = {}
+        self.kept: dict[int, Kept] = {}
+
+
 Instruction = Kernel | Library | Copy | Check | While | Cond
 
 
@@ -349,6 +379,7 @@ class Program:
     block: Block
     terms: Terms
     kept: set[int]  # filled for an effect's sake
+    origins: Origins
 
     def __repr__(self) -> str:
         return f"<Program {self.name}: {len(self.buffers)} buffers>"

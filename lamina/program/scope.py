@@ -15,7 +15,7 @@ from lamina.expr import OPS, Expr, Family, Source, effects_of
 from lamina.expr.tree import map_args, nodes_of, operands, post_order
 from lamina.layout import Layout
 from lamina.layout.move import Movement, Reshape
-from lamina.program.record import Buffer, Instruction, Kernel, Library, Shape, Store, Term, Terms
+from lamina.program.record import Buffer, Instruction, Kept, Kernel, Library, Origins, Shape, Store, Term, Terms
 
 _MOST_TERMS = 100  # of one kernel's value: a longer chain is cut
 _CALLBACKS = frozenset({"hook", "runtime_call"})
@@ -35,6 +35,7 @@ class Whole:
         self.tensor_terms: dict[Expr, Term] = {}
         self.fixed: set[int] = set()  # never written in place: the params', the captured
         self.kept: set[int] = set()  # filled for an effect's sake
+        self.origins = Origins()
 
     def buffer(self, dtype: DType, shape: Shape) -> int:
         """A new buffer."""
@@ -79,6 +80,7 @@ class Scope:
         self.readers: dict[int, list[Expr]] = {}  # which waiting values read a buffer
         self.left: Counter[Expr] = Counter(uses) if parent is None else parent.left  # uses that are still to come
         self.instructions: list[Instruction] = []
+        self.now: Expr | None = None  # the node that is being lowered
 
     # Values
 
@@ -109,8 +111,8 @@ class Scope:
             scope = scope.parent
         raise KeyError(node)
 
-    def buffer_of(self, term: Term, shape: Shape, source: Source | None = None) -> int:
-        """A buffer that a term fills, all of it and in C order; there already, or by a kernel."""
+    def buffer_of(self, term: Term, shape: Shape, source: Source | None = None, why: str = "") -> int:
+        """A buffer that a term fills, all of it and in C order; there already, or by a kernel, and why."""
         held = self._whole_load(term, shape)
         if held is not None:
             return held
@@ -119,17 +121,19 @@ class Scope:
             if term in scope.stored and self.whole.buffers[scope.stored[term]].shape == shape:
                 return scope.stored[term]
             scope = scope.parent
-        return self.fill(term, shape, source)
+        return self.fill(term, shape, source, why)
 
-    def fill(self, term: Term, shape: Shape, source: Source | None = None) -> int:
+    def fill(self, term: Term, shape: Shape, source: Source | None = None, why: str = "") -> int:
         """A new buffer, filled by a kernel."""
         buffer = self.whole.buffer(term.dtype, shape)
+        self.whole.origins.kept[buffer] = Kept(why, self.now)
         self.kernel(shape, (), Store(term, buffer, Layout.contiguous(shape)), source)
         self.stored[term] = buffer
         return buffer
 
     def kernel(self, space: Shape, reduced: tuple[int, ...], store: Store, source: Source | None) -> None:
         """An instruction of one store, over a space without its axes of extent 1."""
+        self.whole.origins.filled[store.buffer] = store.term
         axes = [axis for axis, extent in enumerate(space) if extent != 1]
         if len(axes) < len(space):
             kept = tuple(space[axis] for axis in axes if axis not in reduced)
@@ -153,9 +157,9 @@ class Scope:
         is_whole = layout == Layout.contiguous(shape) and self.whole.buffers[buffer].numel == layout.numel
         return buffer if is_whole else None
 
-    def keep(self, node: Expr) -> Term:
+    def keep(self, node: Expr, why: str) -> Term:
         """The node's value, from now on in a buffer."""
-        term = self.whole.load(self.buffer_of(self.value(node), node.shape, node.source))
+        term = self.whole.load(self.buffer_of(self.value(node), node.shape, node.source, why))
         if term.static[1].shape != node.shape:
             term = self.terms.load(term.static[0], term.dtype, Layout.contiguous(node.shape))
         self.values[node] = term
@@ -166,10 +170,10 @@ class Scope:
         owners: dict[int, Expr] = {}
         buffers = []
         for node in outputs:
-            buffer = self.buffer_of(self.value(node), node.shape, node.source)
+            buffer = self.buffer_of(self.value(node), node.shape, node.source, "it is a result")
             is_fixed = buffer in self.whole.fixed and node.op not in ("parameter", "tensor")
             if is_fixed or owners.setdefault(buffer, node) is not node:
-                buffer = self.fill(self.value(node), node.shape, node.source)
+                buffer = self.fill(self.value(node), node.shape, node.source, "a result is memory of its own")
                 owners[buffer] = node
             buffers.append(buffer)
         return tuple(buffers)
@@ -185,12 +189,16 @@ class Scope:
         kept = {node for node in effects if not node.has_several}
         for node in order:
             if not self.known(node):
+                self.now = node
                 self.node(node)
+                terms = self.several[node] if node.has_several else (self.values[node],)
+                self.whole.origins.values[node] = terms
                 self.left.subtract(operands(node))
                 if node.op == "cond":
                     kept.update(each for each in effects_of(node.args[0][0][0]) if not each.has_several)
             if node in kept and node in self.values:
-                self.whole.kept.add(self.keep(node).static[0])
+                self.whole.kept.add(self.keep(node, "an effect needs it").static[0])
+        self.now = None
 
     def node(self, node: Expr) -> None:
         """Give a node its value, and write the instructions that it takes."""
@@ -204,13 +212,15 @@ class Scope:
     def set(self, node: Expr, term: Term) -> None:
         """A node's value: in a buffer if it is better kept."""
         self.values[node] = term
-        numel = Layout.contiguous(node.shape).numel
-        if numel == 1 and not node.shape:
-            is_kept = self.uses[node] > 1 or any(self.whole.buffers[b].shape for b in term.reads)
-        else:
-            is_kept = self.uses[node] > 1 and not term.is_cheap
-        if (is_kept or term.weight > _MOST_TERMS) and term.op != "constant":
-            self.keep(node)
+        why = ""
+        if self.uses[node] > 1 and (not node.shape or not term.is_cheap):
+            why = "it is needed more than once"
+        elif not node.shape and any(self.whole.buffers[b].shape for b in term.reads):
+            why = "it is a number of an array, and is read once"
+        elif term.weight > _MOST_TERMS:
+            why = "a kernel is only so long"
+        if why and term.op != "constant":
+            self.keep(node, why)
         else:
             for buffer in term.reads:
                 self.readers.setdefault(buffer, []).append(node)
@@ -228,10 +238,10 @@ class Scope:
         term = self.value(node)
         grows = numel_of(movements[-1].result_shape(_moved_shape(node.shape, movements[:-1]))) > numel_of(node.shape)
         if not term.is_cheap and grows:
-            term = self.keep(node)
+            term = self.keep(node, "else it would be computed again for each element that repeats it")
         moved = self.terms.moved(term, *movements)
         if moved is None:
-            moved = self.terms.moved(self.keep(node), *movements)
+            moved = self.terms.moved(self.keep(node, "no strides read it in the new order"), *movements)
         assert moved is not None  # a movement of what is contiguous needs no copy
         return moved
 
@@ -245,7 +255,7 @@ class Scope:
             params[operand] = Expr("parameter", (len(given),), operand.dtype, operand.shape)
             term = self.value(operand)
             if term.op != "load" or term.args:
-                term = self.keep(operand)
+                term = self.keep(operand, "a library call takes it")
             given.append((term.static[0], term.static[1]))
         args = map_args(
             node.op, node.args, lambda leaf: params.get(leaf, leaf) if type(leaf) is Expr else leaf, "scope"

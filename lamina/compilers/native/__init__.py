@@ -13,9 +13,14 @@ from lamina.compilers.native.execute import executable
 from lamina.compilers.native.scalar import is_native
 from lamina.expr import Graph
 from lamina.program import fuse, lower
-from lamina.program.memory import plan
+from lamina.program.memory import Planned, plan
 
 
 def compile_graph(graph: Graph) -> Callable[..., list[np.ndarray]]:
     """A function of the graph's params' arrays."""
-    return executable(plan(fuse(lower(graph, is_native))))
+    return executable(planned(graph))
+
+
+def planned(graph: Graph) -> Planned:
+    """The program that a graph becomes, and which of its buffers share memory."""
+    return plan(fuse(lower(graph, is_native)))
