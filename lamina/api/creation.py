@@ -35,7 +35,7 @@ from lamina.trace.build import (
 )
 from lamina.trace.elementwise import elementwise
 from lamina.trace.function import function
-from lamina.trace.order import in_order_of
+from lamina.trace.order import axes_in, choose, in_order_of, laid_out
 from lamina.trace.reduction import axis_of
 from lamina.trace.shapes import shape_of
 from lamina.trace.value import Kind, Value
@@ -138,7 +138,8 @@ def full(shape: Shape, fill_value: Any, *, dtype: object = None, device: Literal
     """
     _expect_cpu(device)
     value = as_value(fill_value, "fill_value")
-    return with_kind(broadcast_to(to_dtype(value, _dtype_or(dtype, value.dtype)), shape_of(shape)), Kind.ARRAY)
+    filled = broadcast_to(to_dtype(value, _dtype_or(dtype, value.dtype)), shape_of(shape))
+    return emit("copy", filled) if value.shape else with_kind(filled, Kind.ARRAY)
 
 
 def _filled(name: str, number: int, what: str) -> Any:
@@ -157,14 +158,20 @@ def _filled(name: str, number: int, what: str) -> Any:
 
 def _filled_like(name: str, number: int, what: str) -> Any:
     def create(
-        x: Any, /, *, dtype: object = None, device: Literal["cpu"] | None = None, shape: Shape | None = None
+        x: Any,
+        /,
+        *,
+        dtype: object = None,
+        device: Literal["cpu"] | None = None,
+        shape: Shape | None = None,
+        order: str = "K",
     ) -> Any:
-        _expect_cpu(device)
         like = as_value(x)
-        return full_like(like, constant(number, _dtype_or(dtype, like.dtype)), dtype=dtype, shape=shape)
+        number_of = constant(number, _dtype_or(dtype, like.dtype))
+        return full_like(like, number_of, dtype=dtype, device=device, shape=shape, order=order)
 
     create.__name__ = create.__qualname__ = name
-    create.__doc__ = f"""An array of the dtype and shape of ``x``, unless they are given, {what}.
+    create.__doc__ = f"""An array of the dtype and shape of ``x``, unless they are given, {what}. ``order`` is NumPy's.
 
     >>> {name}([5, 6])
     lamina.Array([{number}, {number}], shape=(2,), dtype=int64)
@@ -189,17 +196,18 @@ def full_like(
     dtype: object = None,
     device: Literal["cpu"] | None = None,
     shape: Shape | None = None,
+    order: str = "K",
 ) -> Any:
     """An array of the dtype and shape of ``x``, unless they are given, with ``fill_value`` everywhere.
+
+    ``order`` is NumPy's: that of the memory, by default as that of ``x``, whose number of axes the shape must have.
 
     >>> full_like([1.5, 2.5], 3)
     lamina.Array([3., 3.], shape=(2,), dtype=float64)
     """
     like = as_value(x)
-    target = _dtype_or(dtype, like.dtype)
-    if shape is not None and shape_of(shape) != like.shape:
-        return full(shape, fill_value, dtype=target, device=device)
-    return in_order_of(like, lambda v: full(v.shape, fill_value, dtype=target, device=device))
+    made = full(like.shape if shape is None else shape, fill_value, dtype=_dtype_or(dtype, like.dtype), device=device)
+    return laid_out(made, axes_in(order, like if made.ndim == like.ndim else made))
 
 
 # Of a rule
@@ -330,7 +338,7 @@ def linspace(
     numbers = elementwise("add", numbers, first)
     if endpoint and count > 1:
         place = reshape(emit("iota", count, dt.int64), (count, *ones))
-        numbers = _choose(elementwise("equal", place, count - 1), last, numbers)
+        numbers = choose(elementwise("equal", place, count - 1), last, numbers)
     if wanted.kind in ("signed", "unsigned") and inexact.kind == "float":
         numbers = elementwise("floor", numbers)
     numbers = with_kind(to_dtype(numbers, wanted), Kind.ARRAY)
@@ -355,13 +363,7 @@ def _multiples(numbers: Value, delta: Value, step: Value, parts: Value, vanishes
     if vanishes is False:
         return by_step
     by_part = elementwise("multiply", elementwise("divide", numbers, parts), delta)
-    return by_part if vanishes is True else _choose(vanishes, by_part, by_step)
-
-
-def _choose(condition: Value, x: Value, y: Value) -> Value:
-    """``x`` where the condition holds, ``y`` elsewhere, of one dtype and broadcast together."""
-    shape = broadcast_shape(condition.shape, x.shape, y.shape)
-    return emit("where", *(broadcast_to(operand, shape) for operand in (condition, x, y)))
+    return by_part if vanishes is True else choose(vanishes, by_part, by_step)
 
 
 @function
@@ -462,7 +464,7 @@ def _triangle(x: Any, k: Any, lower: bool) -> Value:
         raise TypeError("x must have at least one axis, but it has none")
     keeps = _is_below(k if lower else _before(k), *(value.shape * 2 if value.ndim == 1 else value.shape)[-2:])
     zero = constant(0, value.dtype)
-    return _choose(keeps, value, zero) if lower else _choose(keeps, zero, value)
+    return choose(keeps, value, zero) if lower else choose(keeps, zero, value)
 
 
 def _before(k: Any) -> Any:

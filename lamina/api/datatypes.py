@@ -11,7 +11,7 @@ from lamina import dtype as dt
 from lamina.dtype import DType, FloatLimits, IntegerLimits, isdtype
 from lamina.trace.build import NUMBER_DTYPES, as_value, emit, thing_of, to_dtype, with_kind
 from lamina.trace.function import function
-from lamina.trace.order import in_order_of
+from lamina.trace.order import axes_in, in_order_of, laid_out
 from lamina.trace.value import Kind, Value
 
 __all__ = ["astype", "can_cast", "finfo", "iinfo", "isdtype", "result_type"]
@@ -32,8 +32,7 @@ def astype(
     """The array in another dtype; a copy if it has that one, or x itself if `copy` is false.
 
     A float out of an integer dtype's range saturates and NaN becomes 0, integers wrap, complex numbers lose their
-    imaginary part, and what isn't 0 is true. NumPy's `order` and `subok` are taken and mean nothing: results have their
-    own memory, and are plain arrays.
+    imaginary part, and what isn't 0 is true. `order` is NumPy's; its `subok` means nothing: results are plain arrays.
 
     Raises TypeError for what is no dtype, and where the `casting` rule ("no", "equiv", "safe", "same_kind" or "unsafe")
     doesn't allow it.
@@ -50,9 +49,11 @@ def astype(
     if not _may_cast(value.dtype, target, casting):
         raise TypeError(f"Cannot cast array data from {value.dtype} to {target} according to the rule {casting!r}")
     value = with_kind(value, Kind.SCALAR) if value.kind is Kind.NUMBER else value
-    if value.dtype == target:
-        return in_order_of(value, lambda v: emit("copy", v, kind=value.kind)) if copy else value
-    return in_order_of(value, lambda v: to_dtype(v, target))
+    if value.dtype != target:
+        value, copy = to_dtype(value, target), False
+    if copy:
+        return in_order_of(value, lambda v: emit("copy", v, kind=value.kind), order)
+    return value if order == "K" else laid_out(value, axes_in(order, value))
 
 
 # A cast within a kind, or to one further on, is of the same kind.

@@ -15,7 +15,6 @@ from lamina.expr import OPS
 from lamina.trace.build import (
     NUMBER_DTYPES,
     as_value,
-    broadcast_shape,
     broadcast_to,
     common_dtype,
     constant,
@@ -27,6 +26,7 @@ from lamina.trace.build import (
 )
 from lamina.trace.elementwise import elementwise, promoted
 from lamina.trace.function import function
+from lamina.trace.order import axes_in, choose, in_order_of, laid_out
 from lamina.trace.value import Kind, Value
 
 # fmt: off
@@ -297,7 +297,7 @@ def complex(x1: Any, x2: Any, /) -> Value:
 
 
 def _part(op: str, value: Value) -> Value:
-    part = emit(op, value, kind=value.kind)
+    part = in_order_of(value, lambda v: emit(op, v, kind=v.kind))
     if part.cell is not None and value.is_traced:
         part.cell.part_of = f"the .{op} of a complex array"  # a view in NumPy
     return part
@@ -345,9 +345,8 @@ def angle(z: Any, deg: bool = False) -> Value:
     """
     value = decayed(as_value(z))
     is_complex = value.dtype.kind == "complex"
-    result = (
-        elementwise("atan2", emit("imag", value), emit("real", value)) if is_complex else elementwise("atan2", 0, value)
-    )
+    parts = (_part("imag", value), _part("real", value)) if is_complex else (0, value)
+    result = elementwise("atan2", *parts)
     return elementwise("multiply", result, 180 / math.pi) if deg else result
 
 
@@ -383,18 +382,19 @@ def round(x: Any, /, decimals: int = 0, out: Any = None) -> Value:
         value = with_kind(value, Kind.SCALAR)
     is_integer = value.dtype.kind in ("signed", "unsigned")
     if is_integer and places >= 0:
-        return decayed(emit("copy", value))
+        return decayed(in_order_of(value, lambda v: emit("copy", v)))
     if places == 0:
         return elementwise("round", value)
     if value.dtype == dt.bool:
         raise TypeError("bool has no decimals to round to; write round(x.astype(lamina.float64), decimals)")
     if value.dtype.kind == "complex":
-        return emit("complex", *(round(emit(part, value), places) for part in ("real", "imag")), kind=value.kind)
+        rounded = emit("complex", *(round(emit(part, value), places) for part in ("real", "imag")), kind=value.kind)
+        return laid_out(rounded, axes_in("A", value))
     power = _power_of_ten(builtins.abs(places))
     first, second = ("multiply", "divide") if places > 0 else ("divide", "multiply")
     scaled = to_dtype(value, dt.float64) if is_integer else value
     rounded = elementwise(second, elementwise("round", elementwise(first, scaled, power)), power)
-    return to_dtype(rounded, value.dtype)
+    return laid_out(to_dtype(rounded, value.dtype), axes_in("A", value))
 
 
 def _power_of_ten(exponent: int) -> float:
@@ -507,15 +507,8 @@ def heaviside(x1: Any, x2: Any, /) -> Value:
     """
     x, middle = promoted("atan2", x1, x2)
     side = to_dtype(elementwise("greater", x, 0), x.dtype)
-    side = _choose(elementwise("isnan", x), constant(math.nan, x.dtype), side)
-    return _choose(elementwise("equal", x, 0), middle, side)
-
-
-def _choose(condition: Value, x: Value, y: Value) -> Value:
-    """The elements of x where the condition holds, those of y elsewhere, of one dtype."""
-    shape = broadcast_shape(condition.shape, x.shape, y.shape)
-    chosen = emit("where", *(broadcast_to(each, shape) for each in (condition, x, y)))
-    return decayed(chosen)
+    side = choose(elementwise("isnan", x), constant(math.nan, x.dtype), side)
+    return decayed(choose(elementwise("equal", x, 0), middle, side))
 
 
 @function
@@ -528,7 +521,7 @@ def sinc(x: Any, /) -> Value:
     """
     scaled = elementwise("multiply", math.pi, x)
     small = scaled.dtype.eps if scaled.dtype.kind == "float" else 1e-20
-    nonzero = _choose(elementwise("not_equal", scaled, 0), scaled, constant(small, scaled.dtype))
+    nonzero = choose(elementwise("not_equal", scaled, 0), scaled, constant(small, scaled.dtype))
     return elementwise("divide", elementwise("sin", nonzero), nonzero)
 
 
@@ -544,7 +537,7 @@ def modf(x: Any, /) -> tuple[Value, Value]:
     """
     (value,) = promoted("cbrt", x)
     whole = elementwise("trunc", value)
-    rest = _choose(elementwise("isinf", value), constant(0.0, value.dtype), elementwise("subtract", value, whole))
+    rest = choose(elementwise("isinf", value), constant(0.0, value.dtype), elementwise("subtract", value, whole))
     return elementwise("copysign", rest, value), whole
 
 
@@ -563,12 +556,15 @@ def nan_to_num(x: Any, /, copy: bool = True, nan: Any = 0.0, posinf: Any = None,
     if not copy:
         raise NotImplementedError("copy=False is not there: x can't be written to; write x = nan_to_num(x)")
     value = as_value(x)
+    return decayed(laid_out(_with_numbers(value, nan, posinf, neginf), axes_in("K", value)))
+
+
+def _with_numbers(value: Value, nan: Any, posinf: Any, neginf: Any) -> Value:
     if value.dtype.kind == "complex":
-        parts = [nan_to_num(emit(part, value), True, nan, posinf, neginf) for part in ("real", "imag")]
-        return decayed(emit("complex", *parts))
+        return emit("complex", *(_with_numbers(emit(part, value), nan, posinf, neginf) for part in ("real", "imag")))
     if value.dtype.kind != "float":
-        return decayed(emit("copy", value))
-    result, dtype = decayed(value), value.dtype
+        return emit("copy", value)
+    result, dtype = value, value.dtype
     is_infinite, is_positive = elementwise("isinf", value), elementwise("greater", value, 0)
     for where, number in (
         (elementwise("isnan", value), nan),
@@ -578,5 +574,5 @@ def nan_to_num(x: Any, /, copy: bool = True, nan: Any = 0.0, posinf: Any = None,
             dtype.min if neginf is None else neginf,
         ),
     ):
-        result = _choose(where, to_dtype(as_value(number), dtype), result)
+        result = choose(where, to_dtype(as_value(number), dtype), result)
     return result

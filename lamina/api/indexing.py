@@ -23,6 +23,7 @@ from lamina.trace.function import function
 from lamina.trace.index import layout_of, parse, select
 from lamina.trace.lengths import selected
 from lamina.trace.masks import undecided_mask
+from lamina.trace.order import laid_out
 from lamina.trace.reduction import axis_of
 from lamina.trace.shapes import along, as_array, line_axis
 from lamina.trace.value import Kind, Value
@@ -90,7 +91,7 @@ def take(
         index = elementwise("remainder", index, extent)
     elif mode == "clip":
         index = elementwise("minimum", elementwise("maximum", index, 0), extent - 1)
-    return decayed(along(value, number, index))
+    return decayed(laid_out(along(value, number, index), None))
 
 
 def _places(indices: Any) -> Value:

@@ -16,7 +16,7 @@ from lamina.trace import build
 from lamina.trace.build import as_value, common_dtype, emit, permute, slice_axis, to_dtype
 from lamina.trace.concrete import concrete
 from lamina.trace.function import function
-from lamina.trace.order import emit_in_order
+from lamina.trace.order import emit_in_order, laid_out
 from lamina.trace.reduction import axis_of
 from lamina.trace.shapes import Shape, along, as_array, extents_of, line_axis
 from lamina.trace.value import Value
@@ -255,7 +255,7 @@ def repeat(x: Any, repeats: Any, /, *, axis: SupportsIndex | None = None) -> Any
     if known.ndim > 1 or known.size != extent:
         raise ValueError(f"operands could not be broadcast together with shape ({extent},) {known.shape}")
     places = np.repeat(np.arange(extent), known.astype(np.int64))
-    return along(value, number, as_value(places))
+    return laid_out(along(value, number, as_value(places)), None)
 
 
 def _repeated(value: Value, axis: int, times: int) -> Value:

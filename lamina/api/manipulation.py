@@ -35,6 +35,7 @@ from lamina.trace.build import apply_move, emit, permute, slice_axis
 from lamina.trace.choice import choice_at
 from lamina.trace.elementwise import elementwise
 from lamina.trace.function import function
+from lamina.trace.order import axes_in, laid_out
 from lamina.trace.reduction import array_of, axis_of
 from lamina.trace.shapes import Axes, Shape, along, as_array, axes_in_order, extents_of, like, shape_of
 from lamina.trace.value import Value
@@ -316,7 +317,8 @@ def roll(x: Any, /, shift: Any, *, axis: Axes | None = None) -> Any:
     result = value
     for each, number in _shifts(shift, axes):
         result = _rolled(result, each, number)
-    return emit("copy", result) if result.expr is value.expr or result.expr.op == "move" else result
+    made = emit("copy", result) if result.expr is value.expr or result.expr.op == "move" else result
+    return laid_out(made, axes_in("K", value))
 
 
 def _shifts(shift: Any, axes: Shape) -> list[tuple[Any, int]]:

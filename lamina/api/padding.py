@@ -9,6 +9,7 @@ from lamina.dtype import DType
 from lamina.trace.build import as_value, broadcast_to, constant, emit, reshape, slice_axis, to_dtype, with_kind
 from lamina.trace.concrete import concrete
 from lamina.trace.function import function
+from lamina.trace.order import axes_in, laid_out
 from lamina.trace.reduction import axis_of
 from lamina.trace.shapes import along, as_array
 from lamina.trace.value import Kind, Value
@@ -69,8 +70,9 @@ def pad(x: Any, /, pad_width: Any, mode: str = "constant", **options: Any) -> An
         raise ValueError(f"unsupported keyword arguments for mode {mode!r}: {unknown}")
     if options.get("reflect_type", "even") != "even":
         raise NotImplementedError(f"pad with reflect_type {options['reflect_type']!r} is not there; write 'even'")
+    order = axes_in("A", value)
     if mode in ("constant", "empty"):
-        return _with_constants(value, widths, options.get("constant_values", 0))
+        return laid_out(_with_constants(value, widths, options.get("constant_values", 0)), order)
     for axis, (before, after) in enumerate(widths):
         if value.shape[axis] == 0 and (before or after):
             raise ValueError(f"can't extend empty axis {axis} using modes other than 'constant' or 'empty'")
@@ -78,7 +80,7 @@ def pad(x: Any, /, pad_width: Any, mode: str = "constant", **options: Any) -> An
     for axis, (before, after) in enumerate(widths):
         if before or after:
             result = _extended(result, axis, before, after, _SOURCES[mode])
-    return emit("copy", result) if result is value else result
+    return laid_out(emit("copy", result) if result is value else result, order)
 
 
 def _widths(pad_width: Any, rank: int) -> Widths:

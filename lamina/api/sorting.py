@@ -79,7 +79,7 @@ def partition(a: Any, kth: Any, axis: Any = -1, kind: str = "introselect", order
     """
     value, along = _line(array_of(a, "a"), axis)
     _expect_places(kth, value.shape[along])
-    return emit("sort", value, along)
+    return emit_in_order("sort", [value], along)
 
 
 @function

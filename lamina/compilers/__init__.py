@@ -145,7 +145,7 @@ def compile_by(compiler: str | Compiler, graph: Graph, options: Mapping[str, Any
             raise
         if [(getattr(each, "dtype", None), getattr(each, "shape", None)) for each in results] != expected:
             raise CompilerError(f"the compiler {name!r} returned {_difference(results, expected, graph.name)}")
-        return results
+        return [np.asarray(each, order="C") for each in results]  # which is the order of a node's memory
 
     return run
 

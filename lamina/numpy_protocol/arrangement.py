@@ -28,6 +28,7 @@ from lamina.trace.build import (
     to_dtype,
 )
 from lamina.trace.concrete import concrete
+from lamina.trace.order import axes_in, laid_out
 from lamina.trace.reduction import array_of, axis_of, flat
 from lamina.trace.shapes import as_array, shape_of
 from lamina.trace.value import Kind, Value
@@ -109,7 +110,7 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
     """By indices that are known while tracing."""
     x, along = _along(arr, axis)
     kept = np.delete(np.arange(x.shape[along]), _known(obj, "an index"))
-    return indexing.take(x, kept, axis=along)
+    return laid_out(indexing.take(x, kept, axis=along), axes_in("A", x))
 
 
 @means("insert")
@@ -130,7 +131,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
         count = y.shape[along]
     source = np.insert(np.arange(x.shape[along]), places, x.shape[along] + np.arange(count))
     y = broadcast_to(y, (*x.shape[:along], count, *x.shape[along + 1 :]))
-    return indexing.take(joining.concat((x, y), axis=along), source, axis=along)
+    return laid_out(indexing.take(joining.concat((x, y), axis=along), source, axis=along), axes_in("A", x))
 
 
 @means("diag")
@@ -267,7 +268,7 @@ def select(condlist: Sequence[Any], choicelist: Sequence[Any], default: Any = 0)
     for condition, choice in zip(conditions[::-1], choices[-2::-1], strict=True):
         chosen = broadcast_to(to_dtype(choice, dtype), shape)
         result = emit("where", broadcast_to(condition, shape), chosen, result)
-    return result
+    return laid_out(result, None)
 
 
 @means("ix_")

@@ -29,6 +29,7 @@ from lamina.errors import DataDependentShapeError
 from lamina.numpy_protocol.arrangement import diag
 from lamina.numpy_protocol.table import means
 from lamina.trace.build import as_value, broadcast_shape, common_dtype, decayed, emit, perform_check, reshape, to_dtype
+from lamina.trace.order import axes_in, laid_out
 from lamina.trace.reduction import array_of, axes_of, axis_of, flat
 from lamina.trace.shapes import as_array
 from lamina.trace.value import Value
@@ -169,7 +170,10 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     dtype = x.dtype if x.dtype.kind in ("float", "complex") else dt.float64
     if x.dtype.kind in ("signed", "unsigned"):
         x = to_dtype(x, dt.float64)
-    results = tuple(_gradient(x, along, h, edge_order, dtype) for along, h in zip(axes, spacing, strict=True))
+    order = axes_in("K", x)
+    results = tuple(
+        laid_out(_gradient(x, along, h, edge_order, dtype), order) for along, h in zip(axes, spacing, strict=True)
+    )
     return results[0] if len(results) == 1 else results
 
 

@@ -1,7 +1,6 @@
 """The functions of NumPy that are one of lamina's, perhaps under another name or with other arguments.
 
-A line of `_ROWS` is NumPy's name and lamina's; what follows is arguments: ``-order`` has no meaning for lamina, and
-``ddof=correction`` is called so there.
+A line of `_ROWS` is NumPy's name and lamina's; what follows is arguments: ``ddof=correction`` is called so there.
 """
 
 from collections.abc import Iterable, Sequence
@@ -10,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from lamina import dtype as dt
-from lamina.api import creation, elementwise, joining, linalg, manipulation, products, searching
+from lamina.api import datatypes, elementwise, joining, linalg, manipulation, products, searching
 from lamina.numpy_protocol.table import means, row
 from lamina.operators import FUNCTIONS
 from lamina.trace.build import to_dtype, with_kind
@@ -40,10 +39,10 @@ _ROWS = """
     cumulative_sum   cumulative_sum
     diff             diff
     dot              dot
-    empty_like       empty_like        -order
+    empty_like       empty_like
     expand_dims      expand_dims
     flip             flip
-    full_like        full_like         -order
+    full_like        full_like
     imag             imag
     inner            inner
     isclose          isclose
@@ -70,7 +69,7 @@ _ROWS = """
     nansum           nansum
     nanvar           nanvar
     nonzero          nonzero
-    ones_like        ones_like         -order
+    ones_like        ones_like
     pad              pad
     partition        partition
     percentile       percentile
@@ -105,7 +104,7 @@ _ROWS = """
     unique_values    unique_values
     unstack          unstack
     var              var               ddof=correction
-    zeros_like       zeros_like        -order
+    zeros_like       zeros_like
 
     lib.stride_tricks.sliding_window_view  sliding_window_view
 
@@ -135,12 +134,7 @@ _ROWS = """
 for _line in _ROWS.splitlines():
     if _line.strip():
         _name, _key, *_arguments = _line.split()
-        row(
-            _name,
-            _key,
-            *(each[1:] for each in _arguments if each.startswith("-")),
-            **dict(each.split("=") for each in _arguments if "=" in each),
-        )
+        row(_name, _key, **dict(each.split("=") for each in _arguments))
 
 
 # Results that are Python numbers
@@ -239,7 +233,8 @@ def clip(a: Any, a_min: Any = None, a_max: Any = None, out: Any = None, *, min: 
 @means("copy")
 def copy(a: Any, order: Any = "K", subok: bool = False) -> Any:
     """An array, of a scalar too."""
-    return creation.asarray(as_array(a), copy=True)
+    value = as_array(a)
+    return datatypes.astype(value, value.dtype, order=order)
 
 
 @means("cross")
@@ -280,8 +275,9 @@ def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = 
 def einsum(*operands: Any, out: Any = None, optimize: Any = False, **options: Any) -> Any:
     """Planned always: one loop over all labels, which NumPy runs unless it is told to plan, isn't there."""
     _expect_no_out(out)
-    options.pop("order", None)
+    order = options.pop("order", "K")
     result = linalg.einsum(*operands, optimize=optimize or True, **options)
+    result = datatypes.astype(result, result.dtype, order=order, copy=False)
     # where NumPy plans, its last product of two operands is an array
     is_product = len(operands) > (2 if isinstance(operands[0], str) else 3)
     return with_kind(result, Kind.ARRAY) if optimize and is_product else result

@@ -20,7 +20,7 @@ _Meaning = TypeVar("_Meaning", bound=Meaning)
 TABLE: dict[str, Meaning] = {}
 """The meanings, by NumPy's names: ``"sum"``, ``"linalg.norm"``."""
 
-# What chooses an algorithm, a memory order or a class, none of which there is more than one of here.
+# What chooses an algorithm or a class, none of which there is more than one of here.
 _WITHOUT_MEANING = frozenset({"assume_unique", "device", "kind", "overwrite_input", "stable", "subok"})
 
 
@@ -35,11 +35,10 @@ def means(*names: str) -> Callable[[_Meaning], _Meaning]:
     return put
 
 
-def row(name: str, key: str, *ignored: str, **renamed: str) -> None:
+def row(name: str, key: str, **renamed: str) -> None:
     """Puts the function ``key`` of lamina's namespace into the table, under the name of one of NumPy's.
 
-    NumPy's arguments without a default go by position, the others by keyword, ``renamed`` perhaps; those ``ignored``
-    mean nothing for lamina.
+    NumPy's arguments without a default go by position, the others by keyword, ``renamed`` perhaps.
     """
 
     def meaning(*args: Any, **kwargs: Any) -> Any:
@@ -55,7 +54,7 @@ def row(name: str, key: str, *ignored: str, **renamed: str) -> None:
                 by_keyword.update(value)
             elif parameter.default is parameter.empty:
                 by_position.append(value)
-            elif value is not parameter.default and argument not in _WITHOUT_MEANING and argument not in ignored:
+            elif value is not parameter.default and argument not in _WITHOUT_MEANING:
                 keyword = renamed.get(argument, argument)
                 if keyword not in taken:
                     raise NotImplementedError(f"the argument {argument} isn't there")

@@ -17,6 +17,7 @@ from lamina.trace.assign import write
 from lamina.trace.bounded import Bounded
 from lamina.trace.build import NUMBER_DTYPES, as_value, constant, decayed, emit, reshape, thing_of, to_dtype, with_kind
 from lamina.trace.elementwise import elementwise
+from lamina.trace.order import emit_in_order
 from lamina.trace.reduction import array_of, axes_of, axis_of, reduce
 from lamina.trace.value import Kind, Value
 
@@ -160,7 +161,8 @@ def apply(ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: dict[str
     name = ufunc.__name__
     if method not in _METHODS or not (name in CALLED or name in MADE) or getattr(np, name, None) is not ufunc:
         raise NotImplementedError(f"np.{name}{'' if method == '__call__' else f'.{method}'} isn't there")
-    options = {key: value for key, value in options.items() if key not in ("order", "subok")}
+    options = {key: value for key, value in options.items() if key != "subok"}
+    order = options.pop("order", "K")
     outs = options.pop("out", ())
     for each in outs:
         if isinstance(each, Operators) and type(each) not in (Value, Bounded):
@@ -172,13 +174,16 @@ def apply(ufunc: np.ufunc, method: str, inputs: Sequence[Any], options: dict[str
     elif method != "reduce":
         raise NotImplementedError("the argument where isn't there; write np.where(condition, f(x), other)")
     results = _METHODS[method](ufunc, inputs, options)
-    if all(each is None for each in outs):
+    if order == "K" and all(each is None for each in outs):
         return results
     several = results if isinstance(results, tuple) else (results,)
-    written = tuple(
-        result if out is None else FUNCTIONS["assign"](out, result) for out, result in zip(outs, several, strict=True)
+    made = tuple(
+        FUNCTIONS["astype"](result, result.dtype, order=order, copy=False)
+        if out is None
+        else FUNCTIONS["assign"](out, result)
+        for out, result in zip(outs or (None,) * len(several), several, strict=True)
     )
-    return written if isinstance(results, tuple) else written[0]
+    return made if isinstance(results, tuple) else made[0]
 
 
 _COMBINED = {
@@ -289,7 +294,7 @@ def _accumulated(ufunc: np.ufunc, inputs: Sequence[Any], options: dict[str, Any]
     if name not in ("maximum", "minimum"):
         raise NotImplementedError(f"np.{name}.accumulate isn't there")
     value = value if dtype is None else to_dtype(value, dt.from_numpy(dtype))
-    return emit(f"cumulative_{name[:3]}", value, axis_of(axis, len(value.shape)))
+    return emit_in_order(f"cumulative_{name[:3]}", [value], axis_of(axis, len(value.shape)))
 
 
 def _outer(ufunc: np.ufunc, inputs: Sequence[Any], options: dict[str, Any]) -> Any:

@@ -16,6 +16,7 @@ from lamina.array import Array, asarray
 from lamina.dtype import DType
 from lamina.expr import OPS, Expr
 from lamina.layout import move
+from lamina.operators import FUNCTIONS
 from lamina.trace.bounded import Bounded
 from lamina.trace.scope import Cell, Scope, current, escaped, user_source
 from lamina.trace.value import Kind, Value
@@ -190,6 +191,8 @@ def to_dtype(value: Value, dtype: DType) -> Value:
         value = emit("cast", value, dt.float64, kind=value.kind)  # NumPy rounds a Python integer twice
         if dtype == dt.float64:
             return value
+    if value.layout is not None or not (value.cell is None or type(value.cell) is Cell):
+        return FUNCTIONS["cast_in_order"](value, dtype)  # type: ignore[no-any-return]
     return emit("cast", value, dtype, kind=value.kind)
 
 

@@ -9,12 +9,11 @@ from lamina import dtype as dt
 from lamina.operators import FUNCTIONS
 from lamina.trace.bounded import Bounded
 from lamina.trace.build import as_value
-from lamina.trace.choice import choice_at
 from lamina.trace.value import Kind, Value
 
 # The functions' parameters by lamina's names; `None` for one that changes nothing here.
 _SHAPED = {"shape": 0, "dtype": "dtype", "order": None, "like": None, "device": None}
-_LIKE = {"a": 0, "dtype": "dtype", "order": None, "subok": None, "shape": "shape", "device": None}
+_LIKE = {"a": 0, "dtype": "dtype", "order": "order", "subok": None, "shape": "shape", "device": None}
 _PARAMETERS: dict[str, dict[str, Any]] = {
     "zeros": _SHAPED,
     "ones": _SHAPED,
@@ -45,7 +44,7 @@ def _creation(name: str) -> Callable[..., Any]:
     def create(*args: Any, **kwargs: Any) -> Any:
         positional: dict[int, Any] = {}
         named: dict[str, Any] = {}
-        order = kwargs.get("order", "K" if name.endswith("_like") else "C")
+        order = kwargs.get("order", "K")
         for parameter, value in (*zip(parameters, args, strict=False), *kwargs.items()):
             order = value if parameter == "order" else order
             if parameter not in parameters or len(args) > len(parameters):
@@ -53,16 +52,14 @@ def _creation(name: str) -> Callable[..., Any]:
             to = parameters[parameter]
             if isinstance(to, int):
                 positional[to] = value
-            elif to is not None and (to not in ("retstep", "shape", "axis") or value):
+            elif to is not None and (to not in ("retstep", "axis") or value):
                 named[to] = value
-        if "retstep" in named or "shape" in named or "axis" in named:
-            raise NotImplementedError(
-                f"np.{name} with {', '.join(sorted(named.keys() & {'retstep', 'shape', 'axis'}))}"
-            )
+        if "retstep" in named or "axis" in named:
+            raise NotImplementedError(f"np.{name} with {', '.join(sorted(named.keys() & {'retstep', 'axis'}))}")
         if isinstance(positional.get(0), int) and name in ("zeros", "ones", "empty", "full"):
             positional[0] = (positional[0],)
         made = FUNCTIONS[name](*(positional[i] for i in sorted(positional)), **named)
-        return made.copy(order) if order == ("C" if name.endswith("_like") else "F") else made
+        return _in_order(made, order) if "order" in parameters else made
 
     return create
 
@@ -81,30 +78,38 @@ def array_(thing: Any, dtype: Any = None, *, copy: Any = True, order: Any = "K",
     """``np.array``."""
     if kwargs:
         raise NotImplementedError(f"np.array with {', '.join(kwargs)} isn't traced yet")
-    made = FUNCTIONS["asarray"](thing, dtype=dtype, copy=copy)
-    return {"C": ascontiguousarray_, "F": asfortranarray_}.get(order, lambda x: x)(made) if made.shape else made
+    return _in_order(FUNCTIONS["asarray"](thing, dtype=dtype, copy=copy), order)
 
 
 def asarray_(thing: Any, dtype: Any = None, order: Any = None, **kwargs: Any) -> Any:
     """``np.asarray``."""
     is_array = isinstance(thing, np.ndarray) or (type(thing) in (Value, Bounded) and thing.kind is Kind.ARRAY)
-    if is_array and (dtype is None or dt.from_numpy(dtype) == dt.from_numpy(thing.dtype)):
-        return thing
-    return FUNCTIONS["asarray"](thing, dtype=dtype)
+    if not is_array or not (dtype is None or dt.from_numpy(dtype) == dt.from_numpy(thing.dtype)):
+        thing = FUNCTIONS["asarray"](thing, dtype=dtype)
+    return _in_order(thing, order)
+
+
+def _in_order(thing: Any, order: Any) -> Any:
+    """The array itself where it is in an order of NumPy's, which may be `None`, else a copy that is."""
+    return thing if order in (None, "K") else FUNCTIONS["astype"](thing, thing.dtype, order=order, copy=False)
 
 
 def ascontiguousarray_(thing: Any, dtype: Any = None, **kwargs: Any) -> Any:
     """``np.ascontiguousarray``."""
-    value = as_value(asarray_(thing, dtype))
-    choice = choice_at(value)
-    if choice is not None:
-        return choice.each(ascontiguousarray_)
-    return value if value.shape and value.whole_layout.is_contiguous else value.copy().reshape(value.shape or (1,))
+    value = as_value(asarray_(thing, dtype, "C"))
+    return value if value.shape else value.copy().reshape((1,))
 
 
 def asfortranarray_(thing: Any, dtype: Any = None, **kwargs: Any) -> Any:
     """``np.asfortranarray``."""
-    return ascontiguousarray_(as_value(asarray_(thing, dtype)).T).T
+    value = as_value(asarray_(thing, dtype, "F"))
+    return value if value.shape else value.copy().reshape((1,))
+
+
+def copy_(a: Any, order: Any = "K", subok: bool = False) -> Any:
+    """``np.copy``."""
+    made = FUNCTIONS["asarray"](a)
+    return FUNCTIONS["astype"](made, made.dtype, order=order)
 
 
 CREATIONS: dict[Any, Callable[..., Any]] = {
@@ -113,7 +118,7 @@ CREATIONS: dict[Any, Callable[..., Any]] = {
     np.ascontiguousarray: ascontiguousarray_,
     np.asfortranarray: asfortranarray_,
     np.asanyarray: asarray_,
-    np.copy: lambda a: FUNCTIONS["asarray"](a, copy=True),
+    np.copy: copy_,
     np.arange: arange_,
     **{getattr(np, name): _creation(name) for name in _PARAMETERS},
 }

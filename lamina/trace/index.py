@@ -34,6 +34,7 @@ from lamina.trace.build import (
 )
 from lamina.trace.concrete import concrete
 from lamina.trace.elementwise import elementwise
+from lamina.trace.order import order_of
 from lamina.trace.value import Kind, Value
 
 Shape = tuple[int, ...]
@@ -267,9 +268,10 @@ def _gathered(x: Value, key: Key, gathered: Sequence[Item]) -> Value:
     kept = [item for item in key.items if item.what in (What.SLICE, What.GATHER)]
     indexed = [place for place, item in enumerate(kept) if item.what is What.GATHER]
     rest = [place for place, item in enumerate(kept) if item.what is What.SLICE]
+    stored = [axis for axis in order_of([x], x.ndim) or range(x.ndim) if axis in rest]  # in NumPy's new memory
     shapes = [(int(item.index),) if item.what is What.REPEAT else item.index.shape for item in gathered]
     shape = _index_shape(shapes)
-    x = permute(x, (*indexed, *rest))
+    x = permute(x, (*indexed, *stored))
     if 0 in shape:  # arrays that are broadcast away aren't looked at, but an integer is
         for item, extent in zip([item for item in gathered if item.what is What.GATHER], x.shape, strict=False):
             if item.index.shape == ():
@@ -282,8 +284,8 @@ def _gathered(x: Value, key: Key, gathered: Sequence[Item]) -> Value:
         x = emit("copy", whole) if 0 not in shape else broadcast_to(constant(0, x.dtype), (0, *x.shape))
     before = _axes_before(key)
     rank = len(shape)
-    front = tuple(range(rank, rank + before))
-    return permute(x, (*front, *range(rank), *range(rank + before, x.ndim)))
+    behind = [rank + stored.index(axis) for axis in rest]
+    return permute(x, (*behind[:before], *range(rank), *behind[before:]))
 
 
 def _check_bounds(item: Item, extent: int) -> None:

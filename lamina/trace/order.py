@@ -2,7 +2,9 @@
 
 from collections.abc import Callable, Sequence
 
-from lamina.trace.build import broadcast_to, emit, permute
+from lamina.layout.move import Permute
+from lamina.operators import FUNCTIONS
+from lamina.trace.build import broadcast_shape, broadcast_to, emit, permute
 from lamina.trace.choice import Choice, choice_at, leaves_of
 from lamina.trace.value import Value
 
@@ -80,7 +82,47 @@ def emit_in_order(
     return made if order is None else ordered(made, order)
 
 
-def in_order_of(value: Value, make: Callable[[Value], Value]) -> Value:
-    """A new array in a value's order K, of its shape: what `make` gives of the value with its axes in some order."""
-    axes = order_of([value], len(value.shape))
+def choose(condition: Value, x: Value, y: Value) -> Value:
+    """The elements of x where the condition holds, those of y elsewhere, of one dtype and broadcast together."""
+    return emit_in_order("where", (condition, x, y), shape=broadcast_shape(condition.shape, x.shape, y.shape))
+
+
+def axes_in(order: str, like: Value) -> tuple[int, ...] | None:
+    """The axes of what NumPy makes like an array in one of its orders, from the outermost in memory; `None`: C order.
+
+    "K" is the array's own order; "A" is Fortran's where the array is in that order alone, else C.
+    """
+    rank = len(like.shape)
+    if order == "K":
+        return order_of([like], rank)
+    backwards = tuple(reversed(range(rank))) if rank > 1 else None
+    is_fortran = order == "F" or (order == "A" and not _is_in_order(like, None) and _is_in_order(like, backwards))
+    return backwards if is_fortran else None
+
+
+def in_order_of(value: Value, make: Callable[[Value], Value], order: str = "K") -> Value:
+    """A new array of a value's shape, in an order: what `make` gives of the value with its axes in that order."""
+    axes = axes_in(order, value)
     return make(value) if axes is None else ordered(make(permute(value, axes)), axes)
+
+
+FUNCTIONS["cast_in_order"] = lambda value, dtype: in_order_of(value, lambda v: emit("cast", v, dtype))
+
+
+def laid_out(value: Value, axes: tuple[int, ...] | None) -> Value:
+    """The array itself where its elements fill memory in this order of its axes (`None`: C order), else a copy."""
+    choice = choice_at(value)
+    if choice is not None:
+        chosen: Value = choice.each(lambda each: laid_out(each, axes))
+        return chosen
+    if value.cell is None or _is_in_order(value, axes):
+        return value
+    return emit("copy", value) if axes is None else ordered(emit("copy", permute(value, axes)), axes)
+
+
+def _is_in_order(value: Value, axes: tuple[int, ...] | None) -> bool:
+    if choice_at(value) is not None:
+        return all(_is_in_order(each, axes) for each in leaves_of(value))
+    layout = value.whole_layout
+    turned = layout if axes is None else layout.move(Permute(axes))
+    return turned is not None and turned.is_contiguous

@@ -75,7 +75,7 @@ def line_axis(value: Value, axis: Any) -> tuple[Value, int]:
 
 
 def along(value: Value, axis: int, index: Value) -> Value:
-    """The elements at these places of one axis, which the index's axes replace."""
+    """The elements at these places of one axis, which the index's axes replace; they are outermost in its memory."""
     rest = tuple(other for other in range(value.ndim) if other != axis)
     taken = emit("gather", permute(value, (axis, *rest)), (index,))
     before = range(index.ndim, index.ndim + axis)

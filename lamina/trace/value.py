@@ -242,12 +242,8 @@ class Value(Operators):
         self.__array_function__(np.put, (Value,), (self, indices, values, mode), {})
 
     def copy(self, order: Any = "C") -> Any:
-        """An array of the same elements in memory of its own, in C order, Fortran's, or ("K", "A") this one's."""
-        if order in ("C", "F"):
-            given = self.T if order == "F" else self
-            made = FUNCTIONS["reshape"](given, given.shape, copy=True)
-            return made.T if order == "F" else made
-        return FUNCTIONS["asarray"](self, copy=True)
+        """An array of the same elements in memory of its own, in an order of NumPy's."""
+        return FUNCTIONS["astype"](self, self.dtype, order=order)
 
     # What needs the elements
 

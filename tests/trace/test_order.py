@@ -1,0 +1,119 @@
+"""The order of new memory: NumPy's, so that what is a view there is one here, and what is written through it is seen.
+
+Each line of `LINES` makes an array of arguments in C order, in Fortran's and in neither; then it is written through a
+reshape, which is a view of some orders and a copy of others. Undecorated and decorated leave the same, strides too.
+"""
+
+import linecache
+
+import numpy as np
+import pytest
+
+from tests.support.undecorated import assert_agrees
+
+LINES = """
+    np.take(x, [1, 0], axis=0)
+    np.take(x, [1, 0], axis=1)
+    np.take(t, [[1, 0], [0, 1]], axis=1)
+    x[:, [1, 0]]
+    x[[1, 0], [0, 1]]
+    t[[1, 0]]
+    t[:, [1, 0]]
+    t[:, :, [1, 0]]
+    t[:, None, [1, 0]]
+    t[0, :, [1, 0]]
+    t[:, [1, 0], [1, 0]]
+    t[::-1, [1, 0]]
+    np.repeat(x, [1, 2, 0, 1], axis=1)
+    np.round(x, 1)
+    np.round(t, 1)
+    np.round(i, 0)
+    np.round(c, 1)
+    np.nan_to_num(x)
+    np.nan_to_num(i)
+    np.pad(x, 1)
+    np.pad(x, 1, mode="edge")
+    np.insert(x, 1, 0.5, axis=0)
+    np.delete(x, 1, axis=1)
+    np.roll(t, (1, 2), axis=(0, 2))
+    np.fft.fftshift(t)
+    np.gradient(x, axis=0)
+    np.gradient(i, axis=1)
+    np.select([x > 1], [x], 0.5)
+    np.where(x > 1, i, 2.5)
+    np.concatenate((x, i), axis=1)
+    np.cumsum(i, axis=0, dtype=np.float32)
+    np.maximum.accumulate(t, axis=1)
+    np.partition(x, 1, axis=0)
+    np.tril(t)
+    np.sinc(x)
+    np.heaviside(x, 0.5)
+    np.modf(x)[1]
+    np.angle(c)
+    np.isreal(c)
+    i.astype(np.float32)
+    i.astype(np.float32, order="C")
+    i.astype(np.float32, order="F")
+    t.astype(np.float32, order="A")
+    x.astype(np.float64, order="F", copy=False)
+    t.astype(np.float64, order="A", copy=False)
+    x.copy()
+    x.copy("F")
+    t.copy("A")
+    t.copy("K")
+    np.copy(x, order="F")
+    np.copy(t, order="C")
+    np.copy(t)
+    np.array(x, order="F")
+    np.array(t, order="A")
+    np.array(t, order="K")
+    np.asarray(x, order="F")
+    np.asarray(t, order="C")
+    np.asfortranarray(t)
+    np.ascontiguousarray(t)
+    np.zeros((2, 3), order="F")
+    np.full((2, 3), 0.5, order="F")
+    np.eye(3, order="F")
+    np.zeros_like(x)
+    np.zeros_like(t, order="C")
+    np.ones_like(x, order="F")
+    np.empty_like(t, order="A") * 0
+    np.full_like(t, x[0, 0], shape=(2, 2, 2))
+    np.full_like(x, [1.0, 2.0, 3.0, 4.0])
+    np.add(x, 1, order="F")
+    np.multiply(t, t, order="C")
+    np.sqrt(abs(t), order="A")
+    np.einsum("ij,ij->ij", x, x, order="C", optimize=True)
+"""
+
+
+def in_neither(array: np.ndarray) -> np.ndarray:
+    """The array, with its axes in memory in an order that is neither C's nor Fortran's; a matrix with gaps."""
+    if array.ndim == 3:
+        return np.ascontiguousarray(array.transpose(1, 2, 0)).transpose(2, 0, 1)
+    return np.repeat(array, 2, axis=1)[:, ::2]
+
+
+LAYOUTS = {"C": np.ascontiguousarray, "F": np.asfortranarray, "neither": in_neither}
+
+
+def written_through_a_reshape(line: str):
+    """The program of a line."""
+    body = (f"made = {line}", "seen = made.reshape(-1)", "seen[1:2] = 9", "return made")
+    source = "\n    ".join(("def program(x, t, i, c):", *body)) + "\n"
+    filename = f"<made by {line}>"
+    linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
+    namespace = {"np": np}
+    exec(compile(source, filename, "exec"), namespace)
+    return namespace["program"]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("line", [line.strip() for line in LINES.splitlines() if line.strip()])
+def test_what_is_made_is_laid_out_as_numpys(line: str, layout: str) -> None:
+    def arguments():
+        x = np.array([[1.5, -2.25, 0.5, 4.0], [0.25, 7.5, -3.5, 2.0], [9.0, 1.5, -8.75, 0.5]])
+        t, i, c = np.arange(24.0).reshape(2, 3, 4), np.arange(12).reshape(3, 4), x * (1 - 2j)
+        return tuple(map(LAYOUTS[layout], (x, t, i, c)))
+
+    assert_agrees(written_through_a_reshape(line), arguments)
