@@ -1,7 +1,7 @@
 """Faults that people met elsewhere, each a small input with its right value; the ids are the cases' numbers.
 
-Layouts (L), traced functions (T) and conversions (V), short; what they are about is tested at length where it lives.
-Cases of in-place writes, gradients and vmap wait for those.
+Layouts (L), traced functions (T), compiling (C) and conversions (V), short; what they are about is tested at length
+where it lives. Cases of gradients and vmap wait for those.
 """
 
 import functools
@@ -266,6 +266,21 @@ def test_dict_order_and_key_types(case) -> None:
     x, z = np.ones(1), np.zeros(2)
     result = lamina.defn(lambda d: d)({1: x, "y": z})
     assert list(result) == [1, "y"] and result[1] is x and result["y"] is z
+
+
+@case("T34")
+def test_two_arguments_that_share_memory_and_one_is_written(case) -> None:
+    @lamina.defn(strict=True)
+    def f(x, y):
+        x *= 2
+        return x + y
+
+    assert f(np.ones(4), np.ones(4)).tolist() == [3, 3, 3, 3]
+    b = np.ones(8)
+    assert f(b[0:4], b[2:6]).tolist() == [4, 4, 3, 3]
+    assert b.tolist() == [2, 2, 2, 2, 1, 1, 1, 1]
+    a = np.ones(4)
+    assert f(a, a).tolist() == [4, 4, 4, 4]
 
 
 @case("T39")
