@@ -15,7 +15,7 @@ from lamina.trace.build import (
     perform_check,
     to_dtype,
 )
-from lamina.trace.concrete import concrete
+from lamina.trace.concrete import concrete, is_undecided
 from lamina.trace.elementwise import elementwise
 from lamina.trace.function import function
 from lamina.trace.lengths import nonzero as nonzero_places
@@ -76,7 +76,7 @@ def nonzero(x: Any, /) -> tuple[Any, ...]:
     value = array_of(x)
     if not value.shape:
         raise ValueError("x must have an axis, but it is a scalar: reshape it to (1,)")
-    if value.is_traced and value.deciding_numbers() is None:
+    if is_undecided(value):
         return nonzero_places(to_dtype(value, dt.bool))
     instead = "a mask and lamina.where, a reduction with where=mask, or lamina.count_nonzero"
     return tuple(fresh(each) for each in np.nonzero(concrete(value, "the result", instead)))

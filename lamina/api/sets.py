@@ -5,9 +5,11 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lamina import dtype as dt
-from lamina.trace.build import broadcast_to, constant, emit, fresh, to_dtype
-from lamina.trace.concrete import concrete
+from lamina.operators import FUNCTIONS
+from lamina.trace.build import broadcast_to, constant, emit, fresh, reshape, slice_axis, to_dtype
+from lamina.trace.concrete import concrete, is_undecided
 from lamina.trace.function import function
+from lamina.trace.lengths import nonzero, selected
 from lamina.trace.reduction import array_of, filled, flat
 from lamina.trace.value import Value
 
@@ -48,8 +50,8 @@ def unique_all(x: Any, /) -> UniqueAll:
     """The distinct elements, sorted, with the place of the first of each, the place of each element of x, and counts.
 
     ``values`` and ``counts`` have one axis, ``indices`` too: places in x's C order; ``inverse_indices`` has x's shape
-    and gives each element's place in ``values``. Each NaN is distinct. How many there are depends on the elements, so
-    they must be known: `lamina.errors.DataDependentShapeError` for a traced x.
+    and gives each element's place in ``values``. Each NaN is distinct. How many there are depends on the elements:
+    where a run alone knows them, ``values``, ``indices`` and ``counts`` have their length beside them.
 
     >>> import lamina
     >>> values, indices, inverse, counts = lamina.unique_all(lamina.asarray([5, 2, 5]))
@@ -60,7 +62,7 @@ def unique_all(x: Any, /) -> UniqueAll:
 
     (lamina.Array([1, 0, 1], shape=(3,), dtype=int64), lamina.Array([1, 2], shape=(2,), dtype=int64))
     """
-    return _distinct(x)
+    return distinct(x)
 
 
 @function
@@ -71,7 +73,7 @@ def unique_counts(x: Any, /) -> UniqueCounts:
     >>> lamina.unique_counts(lamina.asarray([5, 2, 5])).counts
     lamina.Array([1, 2], shape=(2,), dtype=int64)
     """
-    found = _distinct(x)
+    found = distinct(x)
     return UniqueCounts(found.values, found.counts)
 
 
@@ -83,7 +85,7 @@ def unique_inverse(x: Any, /) -> UniqueInverse:
     >>> lamina.unique_inverse(lamina.asarray([5, 2, 5])).inverse_indices
     lamina.Array([1, 0, 1], shape=(3,), dtype=int64)
     """
-    found = _distinct(x)
+    found = distinct(x)
     return UniqueInverse(found.values, found.inverse_indices)
 
 
@@ -95,20 +97,49 @@ def unique_values(x: Any, /) -> Value:
     >>> lamina.unique_values(lamina.asarray([[5.0, 2.0], [2.0, 5.0]]))
     lamina.Array([2., 5.], shape=(2,), dtype=float64)
     """
-    return _distinct(x).values  # type: ignore[no-any-return]
+    return distinct(x).values  # type: ignore[no-any-return]
 
 
-def _distinct(x: Any) -> UniqueAll:
+def distinct(x: Any, *, equal_nan: bool = False) -> UniqueAll:
+    """The distinct elements as `unique_all` has them; with `equal_nan` all NaNs are one."""
     value = array_of(x)
+    if is_undecided(value):
+        return _when_it_runs(value, equal_nan)
     instead = "lamina.sort, whose result has x's shape, or lamina.runtime_call with a bound for the shape"
     elements = concrete(value, "the distinct elements", instead)
     # NumPy sorts its own dtypes alone; a wider one has the same order
     wide = dt.cast(elements, _WIDE.get(value.dtype, value.dtype))
     values, indices, inverse, counts = np.unique(
-        wide, return_index=True, return_inverse=True, return_counts=True, equal_nan=False
+        wide, return_index=True, return_inverse=True, return_counts=True, equal_nan=equal_nan
     )
     found = (dt.cast(values, value.dtype), indices, inverse.reshape(value.shape), counts)
     return UniqueAll(*(fresh(each) for each in found))
+
+
+def _when_it_runs(value: Value, equal_nan: bool) -> UniqueAll:
+    """The elements in order: each that differs from the one before it is a new one."""
+    line = flat(value)
+    extent = line.shape[0]
+    if not extent:
+        none = filled(0, dt.int64, (0,))
+        return UniqueAll(filled(0, value.dtype, (0,)), none, filled(0, dt.int64, value.shape), none)
+    order = emit("argsort", line, 0, False)
+    ordered = emit("gather", line, (order,))
+    rest, before = slice_axis(ordered, 0, 1, extent - 1), slice_axis(ordered, 0, 0, extent - 1)
+    differs = emit("not_equal", rest, before)
+    if equal_nan and value.dtype.kind in ("float", "complex"):
+        differs = emit("logical_and", differs, emit("logical_not", emit("isnan", before)))  # NaN is last
+    is_new = emit("concat", (filled(True, dt.bool, (1,)), differs), 0)
+    (starts,) = nonzero(is_new)
+    ends = FUNCTIONS["concat"]([starts[1:], filled(extent, dt.int64, (1,))])
+    places = FUNCTIONS["cumulative_sum"](emit("cast", is_new, dt.int64)) - 1
+    inverse = emit("scatter", filled(0, dt.int64, (extent,)), (order,), places, "set")
+    return UniqueAll(
+        selected(ordered, is_new, 0, False),
+        selected(order, is_new, 0, False),
+        reshape(inverse, value.shape),
+        FUNCTIONS["subtract"](ends, starts),
+    )
 
 
 _WIDE = {dt.bfloat16: dt.float32, dt.int4: dt.int8, dt.uint4: dt.uint8}

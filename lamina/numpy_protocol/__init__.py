@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from lamina.array import Array, to_numpy
-from lamina.errors import DataDependentShapeError
 from lamina.expr.containers import map_leaves
 from lamina.numpy_protocol.table import TABLE, by_function
 from lamina.operators import FUNCTIONS, Operators, untraced_write
@@ -70,7 +69,7 @@ def array_function(func: Any, types: Sequence[type], args: tuple[Any, ...], kwar
 
 def load() -> None:
     """Fill the `TABLE`; it is empty until the first of NumPy's functions asks, since `import lamina` is to be quick."""
-    from lamina.numpy_protocol import arrangement, numerics, rows, static, writing  # noqa: F401
+    from lamina.numpy_protocol import arrangement, counted, numerics, rows, static, writing  # noqa: F401
 
 
 def index_trick(thing: Any, key: Any) -> Any:
@@ -117,25 +116,9 @@ def _name(func: Any) -> str:
 
 
 _WRITES = frozenset({"copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask"})
-# What to write in place of functions whose result's shape depends on the elements.
-_SIZES = {
-    "argwhere": "np.where(condition, x, y)",
-    "extract": "np.where(condition, x, y)",
-    "flatnonzero": "np.where(condition, x, y)",
-    "intersect1d": "np.isin",
-    "setdiff1d": "np.isin",
-    "setxor1d": "np.isin",
-    "trim_zeros": "a slice",
-    "union1d": "np.sort",
-    "unique": "np.sort",
-}
 
 
 def _missing(name: str, func: Any) -> NotImplementedError:
-    if name in _SIZES:
-        return DataDependentShapeError(
-            f"the shape of np.{name}'s result depends on elements that are unknown while tracing. Use {_SIZES[name]}"
-        )
     return NotImplementedError(
         f"np.{name} isn't there for traced values; write it with functions that are, or call it at run time: "
         f"lamina.runtime_call(np.{name}, lamina.Spec(dtype, shape), x)"

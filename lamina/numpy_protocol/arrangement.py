@@ -25,6 +25,7 @@ from lamina.trace.build import (
     emit,
     perform_check,
     reshape,
+    slice_axis,
     to_dtype,
 )
 from lamina.trace.concrete import concrete
@@ -97,12 +98,16 @@ def _depth_of(part: Any) -> int:
 
 @means("compress")
 def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
-    """By a condition that is known while tracing."""
+    """By a condition that may be shorter than the axis."""
     if out is not None:
         raise NotImplementedError("the argument out isn't there")
-    chosen = np.flatnonzero(_known(condition, "a condition"))
+    chosen = to_dtype(as_array(condition, "a condition"), dt.bool)
     x, along = _along(a, axis)
-    return indexing.take(x, chosen, axis=along)
+    if chosen.ndim != 1:
+        raise ValueError("condition must be a 1-d array")
+    if chosen.shape[0] > x.shape[along]:
+        raise NotImplementedError("a condition that is longer than the axis")
+    return indexing.getitem(slice_axis(x, along, 0, chosen.shape[0]), (*[slice(None)] * along, chosen))
 
 
 @means("delete")

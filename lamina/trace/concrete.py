@@ -6,6 +6,11 @@ from lamina.errors import DataDependentShapeError
 from lamina.trace.value import Value
 
 
+def is_undecided(value: Value) -> bool:
+    """Whether a loop or elements decide a value, so that it isn't asked for: a run alone knows it."""
+    return value.is_traced and value.deciding_numbers() is None
+
+
 def concrete(value: Value, result: str, instead: str) -> np.ndarray:
     """The elements of a value that arrays from outside or numbers alone decide.
 

@@ -18,7 +18,7 @@ from lamina.trace.build import as_value, broadcast_to, constant, emit, perform_c
 from lamina.trace.reduction import axes_of, axis_of
 from lamina.trace.shapes import along
 from lamina.trace.value import Kind, Value
-from lamina.trace.windows import is_undecided, note_length, window
+from lamina.trace.windows import is_undecided_integer, note_length, window
 
 Shape = tuple[int, ...]
 Lengths = Mapping[int, Value]
@@ -31,7 +31,7 @@ def rule_for(name: str, args: tuple[Any, ...]) -> Rule | None:
         return RULES.get(name)
     if name in _MAKERS:
         extents = args[0] if args and type(args[0]) in (list, tuple) else args
-        return _MAKERS[name] if any(map(is_undecided, extents)) else None
+        return _MAKERS[name] if any(map(is_undecided_integer, extents)) else None
     is_listed = any(type(arg) in (list, tuple) and any(type(each) is Bounded for each in arg) for arg in args)
     return RULES.get(name) if is_listed else None
 
@@ -253,11 +253,39 @@ def _limit(dtype: dt.DType, is_high: bool) -> Any:
     return int(dtype.max if is_high else dtype.min)
 
 
+def _median(x: Any, **options: Any) -> Any:
+    """The mean of the two elements in the middle; NaN of none, and where one is NaN, which is last then."""
+    if type(x) is not Bounded or options or x.ndim != 1 or x.dtype.kind != "float":
+        return NotImplemented
+    length = x.lengths[0]
+    ordered = FUNCTIONS["sort"](x).value
+    last, nan = max(x.value.shape[0] - 1, 0), constant(math.nan, x.dtype, Kind.SCALAR)
+    if not x.value.shape[0]:
+        return nan
+
+    def at(place: Value) -> Value:
+        within = emit("minimum", emit("maximum", place, constant(0, dt.int64)), constant(last, dt.int64))
+        return emit("gather", ordered, (within,), kind=Kind.SCALAR)
+
+    two = constant(2, dt.int64)
+    low, high = (
+        at(emit("floor_divide", emit("subtract", length, constant(1, dt.int64)), two)),
+        at(emit("floor_divide", length, two)),
+    )
+    middle = FUNCTIONS["mean"](emit("concat", (reshape(low, (1,)), reshape(high, (1,))), 0))
+    is_nan = emit("isnan", at(emit("subtract", length, constant(1, dt.int64))))
+    is_none = emit("equal", length, constant(0, dt.int64))
+    return emit("where", emit("logical_or", is_nan, is_none), nan, middle, kind=Kind.SCALAR)
+
+
+_LAST = {"float": math.nan, "complex": complex(math.nan, math.nan)}
+
+
 def _sorted(name: str) -> Rule:
     def rule(x: Any, axis: Any = -1, **options: Any) -> Any:
-        if type(x) is not Bounded or axis is None or options.get("descending") or x.dtype.kind == "complex":
+        if type(x) is not Bounded or axis is None or options.get("descending"):
             return NotImplemented
-        last = math.nan if x.dtype.kind == "float" else _limit(x.dtype, True)
+        last = _LAST[x.dtype.kind] if x.dtype.kind in _LAST else _limit(x.dtype, True)
         value = filled(x.value, _cut_by(x, (axis_of(axis, x.ndim),)), last)
         return bounded(FUNCTIONS[name](value, axis=axis), x.lengths)
 
@@ -379,7 +407,11 @@ def _asarray(x: Any, **options: Any) -> Any:
 
 def _concat(arrays: Any, axis: Any = 0, **options: Any) -> Any:
     """Arrays behind one another: each element of the result is taken from the array that its place falls into."""
-    if options or type(arrays) not in (list, tuple) or any(_value(each).ndim != 1 for each in arrays) or axis != 0:
+    if options or type(arrays) not in (list, tuple) or type(axis) is not int:
+        return NotImplemented
+    if not any(axis % _value(each).ndim in _lengths(each) for each in arrays):
+        return _side_by_side(arrays, axis)
+    if axis != 0 or any(_value(each).ndim != 1 for each in arrays):
         return NotImplemented
     padded = FUNCTIONS["concat"]([_value(each) for each in arrays])
     places = _places(padded.shape[0])
@@ -395,6 +427,20 @@ def _concat(arrays: Any, axis: Any = 0, **options: Any) -> Any:
     last = _filled_places(padded.shape[0], max(padded.shape[0] - 1, 0))
     made = along(padded, 0, emit("minimum", result, last)) if padded.shape[0] else padded
     return Bounded(made, {0: note_length(value_of(total), padded.shape[0])})
+
+
+def _side_by_side(arrays: Sequence[Any], axis: int) -> Any:
+    """Arrays joined along a static axis, whose lengths along the others are the same."""
+    lengths, shape = _lengths(arrays[0]), [_value(each).shape for each in arrays]
+    values = [_value(each) for each in arrays]
+    for other in lengths:
+        if not all(other in _lengths(each) and is_same(_lengths(each)[other], lengths[other]) for each in arrays):
+            return NotImplemented
+        bound = min(each[other] for each in shape)
+        values = [shrunk(value, other, bound) for value in values]
+    if any(_lengths(each).keys() != lengths.keys() for each in arrays):
+        return NotImplemented
+    return bounded(FUNCTIONS["concat"](values, axis=axis), lengths)
 
 
 def _diff(x: Any, **options: Any) -> Any:
@@ -428,7 +474,7 @@ def _filled_with(name: str) -> Rule:
 
 def _arange(*bounds: Any, dtype: Any = None) -> Any:
     start, stop = (0, *bounds) if len(bounds) == 1 else bounds[:2]
-    is_whole = all(type(each) is int or is_undecided(each) for each in (start, stop))
+    is_whole = all(type(each) is int or is_undecided_integer(each) for each in (start, stop))
     if dtype is not None or len(bounds) > 2 or not is_whole:
         return NotImplemented
     length = greater(minus(integer(stop), integer(start)), 0)
@@ -458,7 +504,7 @@ def _getitem(x: Any, key: Any) -> Any:
 
 def _gathered(x: Value, index: Bounded) -> Any:
     """The elements at traced places, of which some count: the others are those of the first one."""
-    if index.dtype.kind not in ("signed", "unsigned") or not x.ndim or not x.shape[0]:
+    if index.dtype.kind not in ("signed", "unsigned") or not x.ndim or not (x.shape[0] or 0 in index.value.shape):
         return NotImplemented
     places = filled(index.value, index.lengths, 0)
     return Bounded(FUNCTIONS["getitem"](x, places), index.lengths)
@@ -466,8 +512,10 @@ def _gathered(x: Value, index: Bounded) -> Any:
 
 def _picked(x: Bounded, mask: Bounded) -> Any:
     """The elements along the first axis where a mask as long as it is true."""
-    if not is_same(_extents(x)[0], mask.lengths[0]):
-        return NotImplemented
+    extent = _extents(x)[0]
+    if not is_same(extent, mask.lengths[0]):
+        agrees = emit("equal", value_of(extent), value_of(mask.lengths[0]))
+        perform_check(agrees, IndexError, "boolean index did not match indexed array along axis 0")
     bound = min(x.value.shape[0], mask.value.shape[0])
     flat = filled(shrunk(mask.value, 0, bound), mask.lengths, False)
     taken = along(shrunk(x.value, 0, bound), 0, emit("true_places", flat))
@@ -544,7 +592,10 @@ _ELEMENTWISE = """
 """
 RULES: dict[str, Rule] = {
     **{name: _elementwise(name) for name in _ELEMENTWISE.split()},
-    **{name: _mapped(name) for name in ["astype", "round", "empty_like", "full_like", "ones_like", "zeros_like"]},
+    **{
+        name: _mapped(name)
+        for name in ["isin", "astype", "round", "empty_like", "full_like", "ones_like", "zeros_like"]
+    },
     **{name: _reduction(name) for name in ["all", "any", "mean", "prod", "std", "sum", "var"]},
     **{name: _extremum(name) for name in _EMPTY},
     **{name: _sorted(name) for name in ("sort", "argsort")},
@@ -558,6 +609,7 @@ RULES: dict[str, Rule] = {
     "getitem": _getitem,
     "nonzero": _nonzero,
     "norm": _norm,
+    "np.median": _median,
     "outer": _outer,
     "np.outer": _outer,
     "np.concatenate": _concat,

@@ -15,6 +15,7 @@ from lamina.operators import FUNCTIONS
 from lamina.trace.affine import is_same
 from lamina.trace.bounded import Bounded
 from lamina.trace.build import as_value, broadcast_to, constant, emit, perform_check, reshape, to_dtype
+from lamina.trace.concrete import is_undecided
 from lamina.trace.lengths import count_of
 from lamina.trace.shapes import along
 from lamina.trace.value import Value
@@ -106,7 +107,7 @@ def masked(target: Value, key: Any) -> Masked | None:
 def undecided_mask(target: Value, key: Any) -> Masked | None:
     """What a key with one mask is about that elements decide, so that it isn't asked for; `None` for other keys."""
     items = key if isinstance(key, tuple) else (key,)
-    if not any(_is_mask(item) and item.deciding_numbers() is None for item in items):
+    if not any(_is_mask(item) and is_undecided(item) for item in items):
         return None
     return masked(target, key)
 

@@ -1,6 +1,8 @@
 """The syntax tree of a function: its source found, parsed, and told apart from its neighbours."""
 
 import ast
+import contextlib
+import copy
 import functools
 import inspect
 import textwrap
@@ -39,13 +41,15 @@ def definition_of(code: types.CodeType) -> Any:
     """The syntax tree of a function, with the line numbers of its file. Raises `NoSource` where it can't be had."""
     where = f"{code.co_filename}:{code.co_firstlineno}"
     try:
+        if code.co_name == "<lambda>":
+            return _lambda_of(code, inspect.findsource(code)[0])
         lines, first = inspect.getsourcelines(code)
-    except (OSError, TypeError) as error:
+    except (OSError, TypeError, SyntaxError) as error:
         raise NoSource(f"the source of {code.co_name} ({where}) can't be read") from error
-    source = textwrap.dedent("".join(lines))
-    tree = _parsed(source)
-    if tree is None:
-        raise NoSource(f"the source of {code.co_name} ({where}) doesn't stand alone; write it on lines of its own")
+    try:
+        tree = ast.parse(textwrap.dedent("".join(lines)))
+    except SyntaxError as error:
+        raise NoSource(f"the source of {code.co_name} ({where}) doesn't stand alone") from error
     ast.increment_lineno(tree, first - 1)
     found = [node for node in ast.walk(tree) if _is_definition_of(node, code)]
     if len(found) != 1:
@@ -55,31 +59,65 @@ def definition_of(code: types.CodeType) -> Any:
     return found[0]
 
 
-def _parsed(source: str) -> ast.Module | None:
-    """The tree of lines that hold a function; a lambda's lines may be part of a longer statement."""
-    for text in (source, f"({source.strip()})", source.strip().rstrip(",)"), source.strip().rstrip(",") + "\n"):
-        try:
-            return ast.parse(text)
-        except SyntaxError:
-            continue
-    at = source.find("lambda")
-    while at >= 0:
-        for end in range(len(source), at, -1):
-            try:
-                return ast.parse("\n" * source.count("\n", 0, at) + source[at:end].strip())
-            except SyntaxError:
-                continue
-        at = source.find("lambda", at + 1)
-    return None
-
-
 def _is_definition_of(node: ast.AST, code: types.CodeType) -> bool:
-    if code.co_name == "<lambda>":
-        return isinstance(node, ast.Lambda) and parameters_of(node.args) == code.co_varnames[: _argument_count(code)]
     if not isinstance(node, ast.FunctionDef) or node.name != code.co_name:
         return False
     first = min([node.lineno, *(decorator.lineno for decorator in node.decorator_list)])
     return first == code.co_firstlineno
+
+
+def _lambda_of(code: types.CodeType, lines: list[str]) -> ast.Lambda:
+    """The lambda in whose body the code's instructions are: its lines may be those of others, and part of a statement.
+
+    A code without columns (``python -X no_debug_ranges``) is the lambda of its line, where there is but one.
+    """
+    names = code.co_varnames[: _argument_count(code)]
+    try:
+        lambdas = _lambdas("".join(lines))
+    except SyntaxError:  # a page of which some lines are Python
+        return _only_lambda(code)
+    found = [node for node in lambdas if node.lineno == code.co_firstlineno and parameters_of(node.args) == names]
+    places = [
+        (line, column)
+        for line, _, column, end in code.co_positions()
+        if line is not None and column is not None and (column, end) != (0, 0)
+    ]
+    if places:
+        first, last = min(places), max(places)
+        found = [node for node in found if _start(node.body) <= first and last < _end(node.body)]
+        found.sort(key=lambda node: _start(node.body))  # the last one is the innermost
+    if not found or (len(found) > 1 and not places):
+        raise NoSource(
+            f"{len(found)} lambdas on line {code.co_firstlineno} of {code.co_filename} fit; write each on its own line"
+        )
+    return copy.deepcopy(found[-1])
+
+
+def _only_lambda(code: types.CodeType) -> ast.Lambda:
+    """The lambda on the lines of a code, of which nothing but these lines may be Python; it must be the only one."""
+    lines, first = inspect.getsourcelines(code)
+    source = "".join(lines)
+    at = source.find("lambda")
+    for end in range(len(source), at, -1) if source.count("lambda") == 1 else ():
+        with contextlib.suppress(SyntaxError):
+            node = ast.parse("\n" * (first - 1 + source.count("\n", 0, at)) + source[at:end].strip(), mode="eval").body
+            if isinstance(node, ast.Lambda):
+                return node
+    raise NoSource(f"the source of a lambda ({code.co_filename}:{first}) doesn't stand alone")
+
+
+@functools.lru_cache(maxsize=16)
+def _lambdas(source: str) -> list[ast.Lambda]:
+    return [node for node in ast.walk(ast.parse(source)) if isinstance(node, ast.Lambda)]
+
+
+def _start(node: ast.expr) -> tuple[int, int]:
+    return node.lineno, node.col_offset
+
+
+def _end(node: ast.expr) -> tuple[int, int]:
+    assert node.end_lineno is not None and node.end_col_offset is not None
+    return node.end_lineno, node.end_col_offset
 
 
 def parameters_of(arguments: ast.arguments) -> tuple[str, ...]:

@@ -31,24 +31,23 @@ from lamina.trace.affine import (
 )
 from lamina.trace.bounded import Bounded, memory
 from lamina.trace.build import constant, emit, perform_check, with_kind
+from lamina.trace.concrete import is_undecided
 from lamina.trace.value import Kind, Value
 
 
-def is_undecided(thing: Any) -> bool:
-    """Whether a thing is a traced integer that a loop or elements decide, so that it isn't asked for."""
-    return (
-        type(thing) is Value
-        and not thing.shape
-        and thing.dtype.kind in ("signed", "unsigned")
-        and thing.is_traced
-        and thing.deciding_numbers() is None
-    )
+def is_undecided_integer(thing: Any) -> bool:
+    """Whether a thing is a traced integer that a loop or elements decide."""
+    is_integer = type(thing) is Value and not thing.shape and thing.dtype.kind in ("signed", "unsigned")
+    return is_integer and is_undecided(thing)
 
 
 def has_window(key: Any) -> bool:
     """Whether a key has a slice with a bound that a run alone knows."""
     items = key if isinstance(key, tuple) else (key,)
-    return any(isinstance(item, slice) and (is_undecided(item.start) or is_undecided(item.stop)) for item in items)
+    return any(
+        isinstance(item, slice) and (is_undecided_integer(item.start) or is_undecided_integer(item.stop))
+        for item in items
+    )
 
 
 def window(x: Value | Bounded, key: Any) -> Any:
@@ -118,18 +117,22 @@ def _part(key: slice, extent: Integer, step: int) -> tuple[Integer, Integer]:
     """Which elements of an axis a slice names: from where, and how many."""
     if step == 0:
         raise ValueError("slice step cannot be zero")
-    first, last = (0, extent) if step > 0 else (-1, minus(extent, 1))  # the bounds of the bounds
-    begin, end = (first, last) if step > 0 else (last, first)
-    start = begin if key.start is None else _clamped(key.start, extent, first, last)
-    stop = end if key.stop is None else _clamped(key.stop, extent, first, last)
-    reach = minus(stop, start) if step > 0 else minus(start, stop)
+    # a start beyond one end and a stop beyond the other name nothing, and need not be clamped
+    if step > 0:
+        start = greater(_place(key.start, extent, 0), 0)
+        reach = minus(lesser(_place(key.stop, extent, extent), extent), start)
+    else:
+        last = minus(extent, 1)
+        start = lesser(_place(key.start, extent, last), last)
+        reach = minus(start, -1 if key.stop is None else greater(_place(key.stop, extent, -1), -1))
     return start, rounded_up(greater(reach, 0), abs(step))
 
 
-def _clamped(bound: Any, extent: Integer, low: Integer, high: Integer) -> Integer:
-    if type(bound) is not Value:
-        bound = operator.index(bound)
-    return lesser(greater(from_end(integer(bound), extent), low), high)
+def _place(bound: Any, extent: Integer, default: Integer) -> Integer:
+    """The bound of a slice, counted from the front, beyond the axis perhaps."""
+    if bound is None:
+        return default
+    return from_end(integer(bound if type(bound) is Value else operator.index(bound)), extent)
 
 
 def _bound(count: Value, extent: int, step: int) -> int:

@@ -755,3 +755,15 @@ def test_a_traceback_shows_the_users_lines() -> None:
         lamina.defn(program, strict=True)(x3(), 1)
     line = inspect.getsourcelines(program)[1] + 2
     assert f"test_rewrite.py:{line}" in str(raised.value)
+
+
+ON_ONE_LINE = {"sin": lambda x: np.sin(x), "cos": lambda x: np.cos(x),
+               "mapped": lambda x: sorted([2, 1], key=lambda y: -y)[0] * x,
+               "sum": lambda x: x.sum(), "negative": lambda x:
+               -x, "constant": lambda x: 1}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ON_ONE_LINE)
+def test_a_lambda_is_told_from_those_on_its_line(name: str) -> None:
+    assert_agrees(ON_ONE_LINE[name], lambda: (x3(),))
+    assert_agrees((lambda x: x + 1, lambda x: x + 2)[1], lambda: (x3(),))
