@@ -117,11 +117,8 @@ def _inferred(shape: Shape, wanted: list[int]) -> Shape:
 
 
 def _expect_view(value: Value, shape: Shape) -> None:
-    """Raise `ValueError` where an array that is known can't be reshaped without a copy.
-
-    Of a traced one the strides aren't known; whether a movement is a view is for the compiler to say.
-    """
-    layout = _layout_of(value) or Layout.contiguous(value.shape)
+    """Raise `ValueError` where an array can't be reshaped without a copy."""
+    layout = _layout_of(value) or value.whole_layout
     if layout.move(move.Reshape(shape)) is None:
         raise ValueError(
             f"Unable to avoid creating a copy while reshaping: no strides express shape {shape} of the layout of "

@@ -120,15 +120,15 @@ def as_value(thing: Any, what: str = "an argument") -> Value:
 
 
 def captured(array: Any) -> Value:
-    """A concrete array as a value: a ``tensor`` node that holds it by reference, one for each array and trace."""
+    """A concrete array as a value: what it sees of a ``tensor`` node that holds its memory by reference."""
     root = scope_now().root
-    node = root.tensor(array)
+    node, layout = root.tensor(array)
     cell = root.captured_cells.get(node)
     if cell is None:
         writable = isinstance(array, np.ndarray) and array.flags.writeable
         root.note_shared(array)
         cell = root.captured_cells[node] = root.new_cell(node, writable, array)
-    return Value.alias(cell, None)
+    return Value.alias(cell, layout)
 
 
 def fresh(array: Any) -> Value:

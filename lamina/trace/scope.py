@@ -19,6 +19,8 @@ import numpy as np
 import lamina.array
 from lamina.errors import EscapedValueError
 from lamina.expr import Expr, Source, build, describe
+from lamina.layout import Layout
+from lamina.roots import memory_of, roots_of
 from lamina.trace.content import Content
 
 _RISKY = frozenset({"gather", "take_along_axis", "scatter", "runtime_call", "check"})
@@ -79,8 +81,12 @@ class Note(NamedTuple):
 
 
 class _Captured(NamedTuple):
+    """A concrete array of a trace: the ``tensor`` node of its memory, what it sees of it, and what that held."""
+
     node: Expr
     array: Any
+    memory: Any
+    layout: Layout | None
     data: bytes
 
 
@@ -163,26 +169,35 @@ class Scope:
         self.params.append(node)
         return node
 
-    def tensor(self, array: Any) -> Expr:
-        """A root's ``tensor`` node for a concrete array: one for each array, until the array is written.
+    def tensor(self, array: Any) -> tuple[Expr, Layout | None]:
+        """A root's ``tensor`` node for the memory of a concrete array, and what the array sees of it (`None`: all).
 
-        The node holds the array by reference, so that a compiled function sees what a global array holds when it runs.
+        There is one for each array, until the array is written. It holds the memory by reference, so that a compiled
+        function sees what a global array holds when it runs.
         """
         known = self._tensors.get(id(array))
-        data = b"" if self.is_eager else np.asarray(array).tobytes()
+        memory, layout = self._memory_behind(array) if known is None else (known.memory, known.layout)
+        data = b"" if self.is_eager else np.asarray(memory).tobytes()
         if known is None or known.data != data:
-            held = lamina.array.asarray(array)
+            held = lamina.array.asarray(memory)
             node = Expr("tensor", (held,), held.dtype, held.shape, user_source())
-            known = self._tensors[id(array)] = _Captured(node, array, data)
+            known = self._tensors[id(array)] = _Captured(node, array, memory, layout, data)
             self._all_tensors.append(known)
-        return known.node
+        return known.node, known.layout
+
+    def _memory_behind(self, array: Any) -> tuple[Any, Layout | None]:
+        """An array in C order is all of its memory; of any other the trace has to know what of it is where."""
+        if self.is_eager or type(array) is not np.ndarray or array.flags.c_contiguous:
+            return array, None
+        (root,) = roots_of([array])
+        return memory_of(root, [array]), root.members[0].layout
 
     def written_tensors(self) -> dict[Expr, Expr]:
         """A replacement for each captured array that was written since: a copy of what it held when it was read."""
         replacements = {}
-        for node, array, data in self._all_tensors:
-            if np.asarray(array).tobytes() != data:
-                was = np.frombuffer(data, np.asarray(array).dtype).reshape(node.shape)
+        for node, _, memory, _, data in self._all_tensors:
+            if np.asarray(memory).tobytes() != data:
+                was = np.frombuffer(data, np.asarray(memory).dtype).reshape(node.shape)
                 replacements[node] = Expr("tensor", (lamina.array.asarray(was),), node.dtype, node.shape, node.source)
         return replacements
 

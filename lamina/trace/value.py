@@ -180,6 +180,8 @@ class Value(Operators):
     def is_traced(self) -> bool:
         """Whether the elements are unknown until the compiled function runs."""
         node = self._node if self.cell is None else self.expr
+        if node is not None and node.op == "view" and not (self.shifts or self.lengths):
+            node = node.args[0]  # what a captured array sees of its memory
         return node is None or node.op not in ("constant", "tensor")
 
     @property

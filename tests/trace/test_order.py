@@ -9,7 +9,8 @@ import linecache
 import numpy as np
 import pytest
 
-from tests.support.undecorated import assert_agrees
+import lamina
+from tests.support.undecorated import assert_agrees, differences, outcome
 
 LINES = """
     np.take(x, [1, 0], axis=0)
@@ -117,3 +118,58 @@ def test_what_is_made_is_laid_out_as_numpys(line: str, layout: str) -> None:
         return tuple(map(LAYOUTS[layout], (x, t, i, c)))
 
     assert_agrees(written_through_a_reshape(line), arguments)
+
+
+HELD = np.zeros((2, 3))
+PLACES, MASK = np.array([2, 9, 0, 9])[::2], np.asfortranarray([[True, False, True], [False, True, True]])
+
+
+def written_through(x):
+    HELD.reshape(-1)[1] = x  # a view of C order alone
+    HELD.T.reshape(-1)[2] += x
+    HELD[1] *= 2
+    return HELD.sum(axis=0), HELD + x
+
+
+def made_like_it(x):
+    y = HELD * x
+    y.reshape(-1)[0] = 7
+    return y
+
+
+def picked_by_known_arrays(x):
+    return HELD[:, PLACES] + x, HELD[MASK] * x, np.where(MASK, HELD, x)
+
+
+@pytest.mark.parametrize("layout", ["C", "F", "gaps", "backwards", "turned and cut"])
+@pytest.mark.parametrize("program", [written_through, made_like_it, picked_by_known_arrays])
+def test_a_captured_array_is_seen_as_it_lies_in_memory(program, layout, monkeypatch) -> None:
+    makers = {
+        "C": lambda: np.arange(6.0).reshape(2, 3),
+        "F": lambda: np.asfortranarray(np.arange(6.0).reshape(2, 3)),
+        "gaps": lambda: np.arange(24.0).reshape(4, 6)[::2, ::2],
+        "backwards": lambda: np.arange(6.0).reshape(2, 3)[::-1, ::-1],
+        "turned and cut": lambda: np.arange(20.0).reshape(5, 4).T[1:3, :3],
+    }
+    held = makers[layout]()
+    monkeypatch.setattr(f"{__name__}.HELD", held)
+    base = held if held.base is None else held.base
+    before = base.copy()
+
+    def run(function):
+        base[...] = before
+        results = [outcome(function, (x,)) for x in (2.0, 3.0)]  # what is held changes from call to call
+        return results, base.copy()
+
+    ours, our_base = run(program)
+    theirs, their_base = run(lamina.defn(program, strict=True))
+    np.testing.assert_array_equal(their_base, our_base)
+    for (one, *_), (other, *_) in zip(ours, theirs, strict=True):
+        assert differences(lambda: one, lambda: other, tuple) == []  # noqa: B023
+
+
+def test_a_reshape_that_must_not_copy_says_so() -> None:
+    for array in (np.asfortranarray(np.ones((2, 3))), np.ones((2, 6))[:, :2]):
+        for program in (lambda x: np.reshape(x, -1, copy=False), lambda x: np.reshape(array, -1, copy=False) + x):  # noqa: B023
+            with pytest.raises(ValueError, match="Unable to avoid creating a copy while reshaping"):
+                lamina.defn(program, strict=True)(array)
