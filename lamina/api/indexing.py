@@ -21,9 +21,9 @@ from lamina.trace.build import (
 from lamina.trace.elementwise import elementwise
 from lamina.trace.function import function
 from lamina.trace.index import layout_of, parse, select
-from lamina.trace.lengths import selected
 from lamina.trace.masks import undecided_mask
 from lamina.trace.order import laid_out
+from lamina.trace.picked import selected
 from lamina.trace.reduction import axis_of
 from lamina.trace.shapes import along, as_array, line_axis
 from lamina.trace.value import Kind, Value

@@ -18,8 +18,8 @@ from lamina.trace.build import (
 from lamina.trace.concrete import concrete, is_undecided
 from lamina.trace.elementwise import elementwise
 from lamina.trace.function import function
-from lamina.trace.lengths import nonzero as nonzero_places
 from lamina.trace.order import emit_in_order
+from lamina.trace.picked import nonzero as nonzero_places
 from lamina.trace.reduction import array_of, axes_of, expect_no_out, place, reduce, total
 from lamina.trace.value import Value
 

@@ -9,7 +9,7 @@ from lamina.operators import FUNCTIONS
 from lamina.trace.build import broadcast_to, constant, emit, fresh, reshape, slice_axis, to_dtype
 from lamina.trace.concrete import concrete, is_undecided
 from lamina.trace.function import function
-from lamina.trace.lengths import nonzero, selected
+from lamina.trace.picked import nonzero, selected
 from lamina.trace.reduction import array_of, filled, flat
 from lamina.trace.value import Value
 

@@ -11,8 +11,8 @@ from lamina.operators import FUNCTIONS
 from lamina.trace.bounded import Bounded, memory
 from lamina.trace.build import as_value, broadcast_shape, broadcast_to, reshape, to_dtype
 from lamina.trace.choice import same_alias, store
+from lamina.trace.fitting import within_bounds
 from lamina.trace.function import function
-from lamina.trace.lengths import within_bounds
 from lamina.trace.masks import masked
 from lamina.trace.value import Kind, Value
 

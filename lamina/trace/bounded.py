@@ -117,3 +117,15 @@ def cut(value: Value, shape: Sequence[int], lengths: Mapping[int, Value] | None 
     )
     made.is_frozen = value.is_frozen
     return made
+
+
+def transposed(value: Value, order: Sequence[int]) -> Value:
+    """A view with lengths, its axes in another order."""
+    whole = value.whole_layout
+    assert value.cell is not None
+    layout = Layout([whole.shape[i] for i in order], [whole.strides[i] for i in order], whole.offset)
+    lengths = dict(value.lengths)
+    moved = tuple((i, lengths[axis]) for i, axis in enumerate(order) if axis in lengths)
+    made = Value.alias(value.cell, layout, value.shifts, lengths=moved)
+    made.is_frozen = value.is_frozen
+    return made

@@ -5,23 +5,34 @@ products and sorts put something without effect beyond the length first. A rule 
 it has no answer for; then the lengths are settled. `lamina.trace.function` asks here.
 """
 
-import functools
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from lamina import dtype as dt
 from lamina.operators import FUNCTIONS
 from lamina.trace.affine import Integer, greater, greatest, integer, is_at_least, is_same, minus, plus, value_of
-from lamina.trace.bounded import Bounded, cut
-from lamina.trace.build import as_value, broadcast_to, constant, emit, perform_check, reshape, slice_axis
+from lamina.trace.bounded import Bounded, cut, transposed
+from lamina.trace.build import broadcast_to, constant, emit, perform_check, reshape
+from lamina.trace.fitting import (
+    Shape,
+    aligned,
+    bounded,
+    constant_places,
+    count_up,
+    extents_of,
+    filled,
+    inside,
+    lengths_of,
+    padded,
+    shrunk,
+)
+from lamina.trace.picked import count_of, nonzero
 from lamina.trace.reduction import axes_of, axis_of
 from lamina.trace.shapes import along
 from lamina.trace.value import Kind, Value
 from lamina.trace.windows import is_undecided_integer, note_length, window
 
-Shape = tuple[int, ...]
-Lengths = Mapping[int, Value]
 Rule = Callable[..., Any]
 
 
@@ -34,134 +45,6 @@ def rule_for(name: str, args: tuple[Any, ...]) -> Rule | None:
         return _MAKERS[name] if any(map(is_undecided_integer, extents)) else None
     is_listed = any(type(arg) in (list, tuple) and any(type(each) is Bounded for each in arg) for arg in args)
     return RULES.get(name) if is_listed else None
-
-
-def bounded(value: Any, lengths: Lengths) -> Any:
-    """A value of these lengths; itself where it has none."""
-    if isinstance(value, tuple):
-        return tuple(bounded(each, lengths) for each in value)
-    return Bounded(value, lengths) if lengths else value
-
-
-def _lengths(thing: Any) -> Lengths:
-    return thing.lengths if type(thing) is Bounded else {}
-
-
-def _value(thing: Any) -> Value:
-    return thing.value if type(thing) is Bounded else as_value(thing)
-
-
-def _extents(thing: Any) -> tuple[Integer, ...]:
-    lengths = _lengths(thing)
-    return tuple(lengths.get(axis, extent) for axis, extent in enumerate(_value(thing).shape))
-
-
-def _places(extent: int) -> Value:
-    return emit("iota", extent, dt.int64)
-
-
-def inside(shape: Shape, lengths: Lengths) -> Value:
-    """Which elements of an array of this shape are before the lengths."""
-    masks = []
-    for axis, length in lengths.items():
-        mask = emit("less", _places(shape[axis]), broadcast_to(value_of(length), (shape[axis],)))
-        beside = tuple(extent if i == axis else 1 for i, extent in enumerate(shape))
-        masks.append(broadcast_to(reshape(mask, beside), shape))
-    return functools.reduce(lambda x, y: emit("logical_and", x, y), masks)
-
-
-def filled(value: Value, lengths: Lengths, number: Any) -> Value:
-    """The value with a number beyond the lengths."""
-    if not lengths:
-        return value
-    fill = constant(number, value.dtype) if type(number) is not Value else number
-    return emit("where", inside(value.shape, lengths), value, broadcast_to(fill, value.shape))
-
-
-# Broadcasting
-
-
-def aligned(things: Sequence[Any], fixed: bool = False) -> tuple[list[Value], dict[int, Value]]:
-    """Values that broadcast as they are, and the lengths of what comes of them.
-
-    Where it isn't proved that lengths agree, one of 1 is repeated at run time, and others that differ raise ValueError
-    then. With `fixed` the first thing, which is written, stays as long as it is, and other things fit.
-    """
-    values, extents = [_value(thing) for thing in things], [_extents(thing) for thing in things]
-    rank = max(value.ndim for value in values)
-    lengths: dict[int, Value] = {}
-    for axis in range(-rank, 0):
-        there = [k for k, value in enumerate(values) if value.ndim >= -axis]
-        met = {k: extents[k][axis] for k in there if not (type(extents[k][axis]) is int and extents[k][axis] == 1)}
-        if all(type(extent) is int for extent in met.values()):
-            continue  # which is the function's own to judge
-        is_fixed = fixed and 0 in there
-        length = extents[0][axis] if is_fixed else _met(list(met.values()))
-        if is_fixed and 0 not in met:
-            met[0] = length
-        is_proved = all(is_same(extent, length) for extent in met.values())
-        bounds = [values[k].shape[axis] for k in met]
-        bound = length if type(length) is int else min(bounds) if is_proved else max(bounds)
-        if is_fixed and not is_proved:
-            bound = values[0].shape[axis]
-        for k, extent in met.items():
-            if is_same(extent, length):
-                values[k] = _resized(values[k], axis + values[k].ndim, bound)
-            else:
-                values[k] = _stretched(values[k], axis + values[k].ndim, bound, extent, length)
-        if type(length) is Value:
-            lengths[axis + rank] = length
-    return values, lengths
-
-
-def _met(extents: list[Integer]) -> Integer:
-    """The extent in which some that aren't known to be 1 meet."""
-    known = [extent for extent in extents if type(extent) is int]
-    if known:
-        return known[0]
-
-    def meet(x: Integer, y: Integer) -> Integer:
-        if is_same(x, y):
-            return x
-        is_one = emit("equal", value_of(x), constant(1, dt.int64))
-        return emit("where", is_one, value_of(y), value_of(x), kind=Kind.NUMBER)
-
-    return functools.reduce(meet, extents)
-
-
-def _resized(value: Value, axis: int, bound: int) -> Value:
-    """The value within another bound: a lesser one, as long as all that counts, or a greater one."""
-    if value.shape[axis] >= bound:
-        return shrunk(value, axis, bound)
-    return along(value, axis, emit("minimum", _places(bound), _filled_places(bound, value.shape[axis] - 1)))
-
-
-def shrunk(value: Value, axis: int, bound: int) -> Value:
-    """The first elements along an axis."""
-    if value.shape[axis] == bound:
-        return value
-    if value.lengths:
-        shape = [bound if i == axis else extent for i, extent in enumerate(value.shape)]
-        return cut(value, shape, dict(value.lengths) if bound else {})
-    return slice_axis(value, axis, 0, bound)
-
-
-def _filled_places(extent: int, number: int) -> Value:
-    return broadcast_to(constant(number, dt.int64), (extent,))
-
-
-def _stretched(value: Value, axis: int, bound: int, extent: Integer, length: Integer) -> Value:
-    """The value along an axis as long as others; of extent 1 its element is repeated, else the two must agree."""
-    is_one = emit("equal", value_of(extent), constant(1, dt.int64))
-    agrees = emit("logical_or", is_one, emit("equal", value_of(extent), value_of(length)))
-    message = f"operands could not be broadcast together: their lengths along axis {axis} differ"
-    perform_check(agrees, ValueError, message)
-    if not value.shape[axis]:  # then the length is 0, and nothing counts
-        shape = tuple(bound if i == axis else each for i, each in enumerate(value.shape))
-        return broadcast_to(constant(0, value.dtype), shape)
-    last = _filled_places(bound, value.shape[axis] - 1)
-    place = emit("minimum", _places(bound), last)
-    return along(value, axis, emit("where", broadcast_to(is_one, (bound,)), _filled_places(bound, 0), place))
 
 
 # Families
@@ -297,8 +180,8 @@ def _searchsorted(x: Any, values: Any, **options: Any) -> Any:
         return NotImplemented
     if x.dtype.kind not in ("float", "signed", "unsigned"):
         return NotImplemented
-    padded = filled(x.value, x.lengths, math.nan if x.dtype.kind == "float" else _limit(x.dtype, True))
-    return FUNCTIONS["minimum"](FUNCTIONS["searchsorted"](padded, values, **options), value_of(x.lengths[0]))
+    whole = filled(x.value, x.lengths, math.nan if x.dtype.kind == "float" else _limit(x.dtype, True))
+    return FUNCTIONS["minimum"](FUNCTIONS["searchsorted"](whole, values, **options), value_of(x.lengths[0]))
 
 
 def _cumulative(name: str) -> Rule:
@@ -324,14 +207,14 @@ def _product(name: str) -> Rule:
     """Products of vectors and matrices, over the last axis of the one and the last but one of the other."""
 
     def rule(x: Any, y: Any) -> Any:
-        first, second = _value(x), _value(y)
+        first, second = padded(x), padded(y)
         if first.ndim not in (1, 2) or second.ndim not in (1, 2):
             return NotImplemented
         along_x = first.ndim - 1
         along_y = second.ndim - 1 if name == "inner" else 0
         first, second = _contracted(x, y, along_x, along_y, name)
-        kept_x = [_lengths(x).get(axis) for axis in range(first.ndim) if axis != along_x]
-        kept_y = [_lengths(y).get(axis) for axis in range(second.ndim) if axis != along_y]
+        kept_x = [lengths_of(x).get(axis) for axis in range(first.ndim) if axis != along_x]
+        kept_y = [lengths_of(y).get(axis) for axis in range(second.ndim) if axis != along_y]
         lengths = {i: length for i, length in enumerate((*kept_x, *kept_y)) if length is not None}
         return bounded(FUNCTIONS[name](first, second), lengths)
 
@@ -340,8 +223,8 @@ def _product(name: str) -> Rule:
 
 def _contracted(x: Any, y: Any, along_x: int, along_y: int, name: str) -> tuple[Value, Value]:
     """The operands with 0 beyond the length along which they are summed, which must be one."""
-    first, second = _value(x), _value(y)
-    a, b = _extents(x)[along_x], _extents(y)[along_y]
+    first, second = padded(x), padded(y)
+    a, b = extents_of(x)[along_x], extents_of(y)[along_y]
     if type(a) is int and type(b) is int:
         return first, second
     if not is_same(a, b):
@@ -359,14 +242,14 @@ def _contracted(x: Any, y: Any, along_x: int, along_y: int, name: str) -> tuple[
 
 
 def _outer(x: Any, y: Any) -> Any:
-    if _value(x).ndim != 1 or _value(y).ndim != 1:
+    if padded(x).ndim != 1 or padded(y).ndim != 1:
         return NotImplemented
-    column = window(x if type(x) is Bounded else _value(x), (slice(None), None))
+    column = window(x if type(x) is Bounded else padded(x), (slice(None), None))
     return FUNCTIONS["multiply"](column, y)
 
 
 def _vecdot(x: Any, y: Any, **options: Any) -> Any:
-    if options or _value(x).ndim != 1 or _value(y).ndim != 1:
+    if options or padded(x).ndim != 1 or padded(y).ndim != 1:
         return NotImplemented
     first, second = _contracted(x, y, 0, 0, "vecdot")
     return FUNCTIONS["vecdot"](first, second)
@@ -383,18 +266,6 @@ def _permute_dims(x: Any, axes: Any) -> Any:
     return Bounded(transposed(x.value, order), keys)
 
 
-def transposed(value: Value, order: Shape) -> Value:
-    """A view with lengths, its axes in another order."""
-    whole = value.whole_layout
-    assert value.cell is not None
-    layout = type(whole)([whole.shape[i] for i in order], [whole.strides[i] for i in order], whole.offset)
-    lengths = dict(value.lengths)
-    moved = tuple((i, lengths[axis]) for i, axis in enumerate(order) if axis in lengths)
-    made = Value.alias(value.cell, layout, value.shifts, lengths=moved)
-    made.is_frozen = value.is_frozen
-    return made
-
-
 def _reshape(x: Any, shape: Any, **options: Any) -> Any:
     if x.ndim != 1 or options.keys() - {"copy"} or shape not in (-1, (-1,), [-1]):
         return NotImplemented
@@ -409,36 +280,36 @@ def _concat(arrays: Any, axis: Any = 0, **options: Any) -> Any:
     """Arrays behind one another: each element of the result is taken from the array that its place falls into."""
     if options or type(arrays) not in (list, tuple) or type(axis) is not int:
         return NotImplemented
-    if not any(axis % _value(each).ndim in _lengths(each) for each in arrays):
+    if not any(axis % padded(each).ndim in lengths_of(each) for each in arrays):
         return _side_by_side(arrays, axis)
-    if axis != 0 or any(_value(each).ndim != 1 for each in arrays):
+    if axis != 0 or any(padded(each).ndim != 1 for each in arrays):
         return NotImplemented
-    padded = FUNCTIONS["concat"]([_value(each) for each in arrays])
-    places = _places(padded.shape[0])
+    joined = FUNCTIONS["concat"]([padded(each) for each in arrays])
+    places = count_up(joined.shape[0])
     result, before = places, 0
     total: Integer = 0
     for each in arrays:
-        extent, bound = _extents(each)[0], _value(each).shape[0]
+        extent, bound = extents_of(each)[0], padded(each).shape[0]
         here = emit("greater_equal", places, broadcast_to(value_of(total), places.shape))
         moved = emit("add", places, broadcast_to(value_of(minus(before, total)), places.shape))
         result = emit("where", here, moved, result)
         total, before = plus(total, extent), before + bound
     # beyond the length, places go beyond the bounds
-    last = _filled_places(padded.shape[0], max(padded.shape[0] - 1, 0))
-    made = along(padded, 0, emit("minimum", result, last)) if padded.shape[0] else padded
-    return Bounded(made, {0: note_length(value_of(total), padded.shape[0])})
+    last = constant_places(joined.shape[0], max(joined.shape[0] - 1, 0))
+    made = along(joined, 0, emit("minimum", result, last)) if joined.shape[0] else joined
+    return Bounded(made, {0: note_length(value_of(total), joined.shape[0])})
 
 
 def _side_by_side(arrays: Sequence[Any], axis: int) -> Any:
     """Arrays joined along a static axis, whose lengths along the others are the same."""
-    lengths, shape = _lengths(arrays[0]), [_value(each).shape for each in arrays]
-    values = [_value(each) for each in arrays]
+    lengths, shape = lengths_of(arrays[0]), [padded(each).shape for each in arrays]
+    values = [padded(each) for each in arrays]
     for other in lengths:
-        if not all(other in _lengths(each) and is_same(_lengths(each)[other], lengths[other]) for each in arrays):
+        if not all(other in lengths_of(each) and is_same(lengths_of(each)[other], lengths[other]) for each in arrays):
             return NotImplemented
         bound = min(each[other] for each in shape)
         values = [shrunk(value, other, bound) for value in values]
-    if any(_lengths(each).keys() != lengths.keys() for each in arrays):
+    if any(lengths_of(each).keys() != lengths.keys() for each in arrays):
         return NotImplemented
     return bounded(FUNCTIONS["concat"](values, axis=axis), lengths)
 
@@ -481,7 +352,7 @@ def _arange(*bounds: Any, dtype: Any = None) -> Any:
     bound = greatest(length)
     if bound is None:
         return NotImplemented
-    numbers = emit("add", _places(bound), broadcast_to(value_of(integer(start)), (bound,)))
+    numbers = emit("add", count_up(bound), broadcast_to(value_of(integer(start)), (bound,)))
     return bounded(numbers, {0: note_length(length, bound)} if type(length) is Value else {})
 
 
@@ -499,7 +370,7 @@ def _getitem(x: Any, key: Any) -> Any:
         return _picked(x, key)
     if type(x) is Bounded:
         return window(x, key)
-    return _gathered(_value(x), key) if type(key) is Bounded else NotImplemented
+    return _gathered(padded(x), key) if type(key) is Bounded else NotImplemented
 
 
 def _gathered(x: Value, index: Bounded) -> Any:
@@ -512,7 +383,7 @@ def _gathered(x: Value, index: Bounded) -> Any:
 
 def _picked(x: Bounded, mask: Bounded) -> Any:
     """The elements along the first axis where a mask as long as it is true."""
-    extent = _extents(x)[0]
+    extent = extents_of(x)[0]
     if not is_same(extent, mask.lengths[0]):
         agrees = emit("equal", value_of(extent), value_of(mask.lengths[0]))
         perform_check(agrees, IndexError, "boolean index did not match indexed array along axis 0")
@@ -529,57 +400,9 @@ def _nonzero(x: Any) -> Any:
 
 
 def _take(x: Any, indices: Any, **options: Any) -> Any:
-    if type(x) is Bounded or options.keys() - {"axis"} or options.get("axis") not in (None, 0) or _value(x).ndim != 1:
+    if type(x) is Bounded or options.keys() - {"axis"} or options.get("axis") not in (None, 0) or padded(x).ndim != 1:
         return NotImplemented
-    return _gathered(_value(x), indices)
-
-
-def within_bounds(target: Any, value: Any) -> tuple[Value, Value]:
-    """An array that is written, and what is put there, both up to bounds within which all that counts lies.
-
-    Raises ValueError where the value doesn't fit, at run time where a run tells.
-    """
-    if _value(value).ndim > _value(target).ndim:
-        value = as_value(value)  # NumPy lets it have more axes of extent 1
-        return as_value(target), value
-    (into, put), _ = aligned((target, value), fixed=True)
-    return into, put
-
-
-def selected(view: Value, mask: Value, axis: int, is_first: bool) -> Bounded:
-    """The elements of a view where a traced mask of its axes from `axis` on is true, in C order."""
-    rank, extent = mask.ndim, math.prod(mask.shape)
-    flat = reshape(mask, (extent,))
-    taken = along(
-        reshape(view, (*view.shape[:axis], extent, *view.shape[axis + rank :])), axis, emit("true_places", flat)
-    )
-    if is_first:
-        taken = FUNCTIONS["permute_dims"](taken, (axis, *(i for i in range(taken.ndim) if i != axis)))
-    at = 0 if is_first else axis
-    lengths = {at: count_of(flat)}
-    return Bounded(cut(taken, taken.shape, lengths), lengths)
-
-
-def count_of(flat: Value) -> Value:
-    """How many elements of a flat mask are true."""
-    count = emit("sum", emit("cast", flat, dt.int64), (0,), kind=Kind.NUMBER)
-    return note_length(count, flat.shape[0])
-
-
-def nonzero(mask: Value) -> tuple[Bounded, ...]:
-    """Where a traced mask is true, an array of places for each axis."""
-    flat = reshape(mask, (math.prod(mask.shape),))
-    lengths = {0: count_of(flat)}
-    places = emit("true_places", flat)
-    places = cut(places, places.shape, lengths)
-    found, behind = [], 1
-    for extent in reversed(mask.shape):
-        place = FUNCTIONS["floor_divide"](places, behind) if behind > 1 else places
-        found.append(
-            Bounded(place if behind * extent == flat.shape[0] else FUNCTIONS["remainder"](place, extent), lengths)
-        )
-        behind *= extent
-    return tuple(reversed(found))
+    return _gathered(padded(x), indices)
 
 
 _ELEMENTWISE = """

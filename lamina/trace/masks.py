@@ -16,7 +16,7 @@ from lamina.trace.affine import is_same
 from lamina.trace.bounded import Bounded
 from lamina.trace.build import as_value, broadcast_to, constant, emit, perform_check, reshape, to_dtype
 from lamina.trace.concrete import is_undecided
-from lamina.trace.lengths import count_of
+from lamina.trace.picked import count_of
 from lamina.trace.shapes import along
 from lamina.trace.value import Value
 

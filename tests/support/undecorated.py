@@ -6,8 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pytest
 
 import lamina
+from lamina.errors import TraceError
 
 Maker = Callable[[], tuple[Any, ...]]
 
@@ -44,6 +46,28 @@ def differences(
     if our_prints != their_prints:
         found.append(f"printed {our_prints!r}, decorated {their_prints!r}")
     return found or _differ_in_memory(_arrays((our_args, ours)), _arrays((their_args, theirs)), order)
+
+
+def falls_back(drawn: Any, **options: Any) -> bool:
+    """Whether a random program can't be traced; fails where its decorated form differs from it.
+
+    `drawn` has a ``seed``, a ``source``, a ``function`` and a maker of ``arguments``; options are `lamina.defn`'s.
+    """
+    compiled = lamina.defn(drawn.function, strict=True, **options)
+    refused: list[Exception] = []
+
+    def decorated(*arguments: Any) -> Any:
+        try:
+            return compiled(*arguments)
+        except (TraceError, NotImplementedError) as error:
+            refused.append(error)
+            raise
+
+    # where both branches of an if are one, and one is a view, the order of what comes back is not NumPy's
+    found = differences(drawn.function, decorated, drawn.arguments, order=False)
+    if found and not refused:
+        pytest.fail(f"seed {drawn.seed}: {'; '.join(found)}\n\n{drawn.source}", pytrace=False)
+    return bool(refused)
 
 
 def outcome(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...], str]:
