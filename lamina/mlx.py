@@ -317,10 +317,11 @@ class Program(NamedTuple):
 
 
 def _to_numpy(value: Any) -> np.ndarray:
-    """A NumPy array in memory of its own."""
+    """A NumPy array in memory of its own, in C order."""
     if isinstance(value, mx.array) and value.dtype == mx.bfloat16:  # which the buffer protocol lacks
-        return np.array(value.view(mx.uint16)).view(dt.bfloat16.numpy)
-    return np.array(value)
+        return np.array(value.view(mx.uint16), order="C").view(dt.bfloat16.numpy)
+    array = np.array(value, order="C")
+    return array.view(dt.BY_NUMPY[array.dtype].numpy)  # of two dtypes of 64-bit integers, NumPy's int64
 
 
 # Lowering
@@ -530,6 +531,8 @@ def _memory(scope: "Scope", node: Expr) -> "Made":
         low, high = seen.span
         if seen.numel and not 0 <= low + shift <= high + shift <= count:
             return evaluated(values)
+        if node.op == "update" and not seen.numel:
+            return values[slot]
         if node.op == "view":
             part = _strided(values[slot], seen, seen.offset + shift)
             beyond = [(0, most - n) for n, most in zip(shape, layout.shape, strict=True)]
@@ -543,8 +546,10 @@ def _memory(scope: "Scope", node: Expr) -> "Made":
 
 
 def _strided(x: Any, layout: Layout, offset: int) -> Any:
-    """The elements that a layout names of an array's memory, which counts as contiguous for `mlx.core.as_strided`."""
-    return mx.as_strided(x, layout.shape, layout.strides, offset) if layout.numel else mx.zeros(layout.shape, x.dtype)
+    """The elements that a layout names of an array in C order, which `mlx.core.as_strided` wants it to be in."""
+    if not layout.numel:
+        return mx.zeros(layout.shape, x.dtype)
+    return mx.as_strided(mx.contiguous(x), layout.shape, layout.strides, offset)
 
 
 def _syntax(scope: "Scope", node: Expr) -> "Made":

@@ -117,8 +117,9 @@ def difference(
     ('at (1,): np.float64(1.0) came, np.float64(1.0000000000000002) was expected', '')
     """
     actual, expected = np.asarray(actual), np.asarray(expected)
-    if (actual.dtype, actual.shape) != (expected.dtype, expected.shape):
-        return f"{actual.dtype}{actual.shape} came, {expected.dtype}{expected.shape} was expected"
+    if (actual.dtype, actual.dtype.type, actual.shape) != (expected.dtype, expected.dtype.type, expected.shape):
+        ours, theirs = (f"{each.dtype}{each.shape} of {each.dtype.type.__name__}" for each in (actual, expected))
+        return f"{ours} came, {theirs} was expected"
     kind = kind_of(expected.dtype)
     if kind not in "fc":
         same = actual == expected

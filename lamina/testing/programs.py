@@ -235,6 +235,22 @@ def _views(log: list[Any]) -> Made:
 PROGRAMS["views and updates"] = Program(_views)
 
 
+def _turned(log: list[Any]) -> Made:
+    """Memory that is itself a view: its elements count in C order, wherever they lie."""
+    root = Expr("parameter", (0,), lamina.float64, (3, 4))
+    turned = build("move", root, move.Permute((1, 0)))
+    view = build("view", turned, Layout((2, 3), (6, -2), 4), (), ())
+    windows = build("move", turned, move.Window((move.WindowSpec(0, 2, 1, 2),)))
+    nothing = build("move", root, move.Slice((move.Range(0, 0, 1), move.Range(0, 4, 1))))
+    none = Layout((0, 2), (1, 1))
+    written = build("update", turned, Layout((2, 3), (6, -2), 4), (), (), view)
+    unwritten = build("update", nothing, none, (), (), build("view", nothing, none, (), ()))
+    return Graph((root,), (view, windows, written, unwritten)), [[MATRIX]]
+
+
+PROGRAMS["views of turned memory and updates of none"] = Program(_turned)
+
+
 def _lengths(log: list[Any]) -> Made:
     root = Expr("parameter", (0,), lamina.float64, (3, 4))
     length, at = (Expr("parameter", (i,), lamina.int64, ()) for i in (1, 2))
