@@ -14,6 +14,7 @@ from lamina.trace.build import common_dtype, decayed, emit, permute, reshape, to
 from lamina.trace.elementwise import elementwise
 from lamina.trace.function import function
 from lamina.trace.reduction import array_of
+from lamina.trace.scope import Cell
 from lamina.trace.value import Value
 
 __all__ = ["einsum"]
@@ -205,8 +206,12 @@ def _distinct(value: Value, labels: Labels, extents: dict[str, int]) -> Part:
 
 
 def diagonal_of(value: Value, first: int, second: int, offset: int = 0) -> Value:
-    """The elements whose index along one axis is ``offset`` less than that along another; their axis comes last."""
-    layout = Layout.contiguous(value.shape)
+    """The elements whose index along one axis is ``offset`` less than that along another; their axis comes last.
+
+    It is a view, where the array isn't one of several.
+    """
+    cell = value.cell if type(value.cell) is Cell and not value.lengths else None
+    layout = Layout.contiguous(value.shape) if cell is None else value.whole_layout
     before, after = max(-offset, 0), max(offset, 0)
     count = max(0, min(value.shape[first] - before, value.shape[second] - after))
     rest = [axis for axis in range(len(value.shape)) if axis not in (first, second)]
@@ -214,9 +219,9 @@ def diagonal_of(value: Value, first: int, second: int, offset: int = 0) -> Value
     diagonal = Layout(
         [*(value.shape[axis] for axis in rest), count],
         [*(strides[axis] for axis in rest), strides[first] + strides[second]],
-        before * strides[first] + after * strides[second],
+        layout.offset + before * strides[first] + after * strides[second],
     )
-    return emit("view", value, diagonal, (), ())
+    return emit("view", value, diagonal, (), ()) if cell is None else Value.alias(cell, diagonal, value.shifts)
 
 
 # Contractions

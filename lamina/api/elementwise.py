@@ -20,6 +20,7 @@ from lamina.trace.build import (
     constant,
     decayed,
     emit,
+    frozen,
     perform_check,
     to_dtype,
     with_kind,
@@ -330,7 +331,8 @@ def imag(x: Any, /) -> Value:
     if value.dtype.kind == "complex":
         return _part("imag", value)
     dtype = dt.int64 if value.kind is Kind.NUMBER and value.dtype == dt.bool else value.dtype
-    return with_kind(broadcast_to(constant(0, dtype), value.shape), value.kind)
+    zeros = in_order_of(value, lambda v: with_kind(broadcast_to(constant(0, dtype), v.shape), v.kind))
+    return frozen(zeros)
 
 
 @function

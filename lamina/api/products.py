@@ -20,6 +20,7 @@ from lamina.trace.build import (
     common_dtype,
     decayed,
     emit,
+    frozen,
     permute,
     reshape,
     slice_axis,
@@ -307,7 +308,7 @@ def matrix_transpose(x: Any, /) -> Any:
 
 @function
 def diagonal(x: Any, /, *, offset: int = 0) -> Any:
-    """The diagonal of each matrix; its axis comes last, in place of the two of the matrices.
+    """The diagonal of each matrix, a read-only view; its axis comes last, in place of the two of the matrices.
 
     Args:
         x: matrices, in the last two axes.
@@ -317,7 +318,7 @@ def diagonal(x: Any, /, *, offset: int = 0) -> Any:
     lamina.Array([2, 6], shape=(2,), dtype=int64)
     """
     value = matrices(x)
-    return diagonal_of(value, len(value.shape) - 2, len(value.shape) - 1, operator.index(offset))
+    return frozen(diagonal_of(value, len(value.shape) - 2, len(value.shape) - 1, operator.index(offset)))
 
 
 @function

@@ -98,26 +98,50 @@ def in_neither(array: np.ndarray) -> np.ndarray:
 LAYOUTS = {"C": np.ascontiguousarray, "F": np.asfortranarray, "neither": in_neither}
 
 
-def written_through_a_reshape(line: str):
-    """The program of a line."""
-    body = (f"made = {line}", "seen = made.reshape(-1)", "seen[1:2] = 9", "return made")
-    source = "\n    ".join(("def program(x, t, i, c):", *body)) + "\n"
-    filename = f"<made by {line}>"
+def program(*lines: str):
+    """The function of these lines and of arrays x, t, i and c."""
+    source = "\n    ".join(("def program(x, t, i, c):", *lines)) + "\n"
+    filename = f"<{'; '.join(lines)}>"
     linecache.cache[filename] = (len(source), None, source.splitlines(True), filename)
     namespace = {"np": np}
     exec(compile(source, filename, "exec"), namespace)
     return namespace["program"]
 
 
+def arguments(layout: str):
+    x = np.array([[1.5, -2.25, 0.5, 4.0], [0.25, 7.5, -3.5, 2.0], [9.0, 1.5, -8.75, 0.5]])
+    t, i, c = np.arange(24.0).reshape(2, 3, 4), np.arange(12).reshape(3, 4), x * (1 - 2j)
+    return lambda: tuple(LAYOUTS[layout](array.copy()) for array in (x, t, i, c))
+
+
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("line", [line.strip() for line in LINES.splitlines() if line.strip()])
 def test_what_is_made_is_laid_out_as_numpys(line: str, layout: str) -> None:
-    def arguments():
-        x = np.array([[1.5, -2.25, 0.5, 4.0], [0.25, 7.5, -3.5, 2.0], [9.0, 1.5, -8.75, 0.5]])
-        t, i, c = np.arange(24.0).reshape(2, 3, 4), np.arange(12).reshape(3, 4), x * (1 - 2j)
-        return tuple(map(LAYOUTS[layout], (x, t, i, c)))
+    made = program(f"made = {line}", "seen = made.reshape(-1)", "seen[1:2] = 9", "return made")
+    assert_agrees(made, arguments(layout))
 
-    assert_agrees(written_through_a_reshape(line), arguments)
+
+VIEWS = """
+    np.diagonal(x)
+    np.diagonal(t, 1, 1, 2)
+    t[1:].diagonal(-1, 2, 0)
+    np.diag(x, -1)
+    np.diag(x[::-1, 1:])
+    np.linalg.diagonal(t, offset=1)
+    np.einsum("ii->i", x[:, :3])
+    np.einsum("ij->ji", x)
+    np.imag(x)
+    np.full((3, 4), x)
+    np.full_like(t, x)
+    np.full((2, 4), x[0])
+"""
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("line", [line.strip() for line in VIEWS.splitlines() if line.strip()])
+def test_what_is_a_view_of_numpys_sees_what_is_written(line: str, layout: str) -> None:
+    assert_agrees(program(f"made = {line}", "x[0] = 7", "t[1] *= -1", "return made"), arguments(layout))
+    assert_agrees(program(f"made = {line}", "made[...] = 5", "return made"), arguments(layout))
 
 
 HELD = np.zeros((2, 3))
