@@ -36,7 +36,7 @@ DTYPES: dict[DType, Any] = {
 }
 """MLX's dtypes by ours."""
 
-_OFTEN = 2_000  # turns of a loop before its body is compiled, which takes about a second
+_OFTEN = 6_000  # turns of a loop by which dispatch has cost what compiling the body costs on the CPU
 
 
 # What each op is in MLX: a function of the operands and the op's static args. Where its result has another dtype than
@@ -333,6 +333,7 @@ class Lowering:
     def __init__(self, dtypes: Mapping[DType, Any], redirect: "Redirect | None" = None) -> None:
         self.dtypes = dtypes
         self.redirect = redirect
+        self.redirected: dict[Expr, Sequence[Expr] | None] = {}
         self.left: dict[str, set[str]] = {}  # by reason
         self.funs: dict[Expr, Program] = {}
 
@@ -343,10 +344,14 @@ class Lowering:
 
     def everything(self, node: Expr) -> Sequence[Expr] | None:
         """What a note stands for that is redirected; else None."""
-        found = self.redirect(node) if node.op == "metadata" and self.redirect is not None else None
-        if found is not None and [(each.dtype, each.shape) for each in found] != [(node.dtype, node.shape)]:
-            raise ValueError(f"scope_dependencies: {node} must stand for one node of its dtype and shape, not {found}")
-        return found
+        if node.op != "metadata" or self.redirect is None:
+            return None
+        if node not in self.redirected:
+            found = self.redirect(node)
+            if found is not None and [(each.dtype, each.shape) for each in found] != [(node.dtype, node.shape)]:
+                raise ValueError(f"scope_dependencies: {node} must stand for one node like it, not for {found}")
+            self.redirected[node] = found
+        return self.redirected[node]
 
     def certain(self, node: Expr) -> Sequence[Expr] | None:
         """What a node needs before it is known which branch is taken."""
@@ -653,9 +658,10 @@ def compile_graph(graph: Graph, options: Mapping[str, Any]) -> Callable[..., lis
     """The compiler. Options are ``device`` and ``scope_dependencies``.
 
     ``device`` is "cpu" or "gpu", by default MLX's own. On the GPU, which has no float64, nodes of that dtype run in the
-    evaluator. ``scope_dependencies(node)`` is asked for each ``metadata`` node and returns a list of one node that this
-    one stands for, or None: so a note of one's own may hold another way to the same value. What the note is on is then
-    not lowered, unless something else needs it. Raises TypeError for other options, ValueError for other devices.
+    evaluator. ``scope_dependencies(node)`` is asked for each ``metadata`` node and returns None, or a list of one node,
+    of its dtype and shape, that it stands for: so a note of one's own may hold another way to the same value. What the
+    note is on is then not lowered, unless something else needs it. Raises TypeError for other options, ValueError for a
+    device that isn't there.
 
     >>> import lamina
     >>> graph = lamina.trace(lambda x: x * 2 + 1, lamina.Spec(lamina.float32, (3,)))
@@ -664,9 +670,8 @@ def compile_graph(graph: Graph, options: Mapping[str, Any]) -> Callable[..., lis
     """
     expect_options("mlx", options, ("device", "scope_dependencies"))
     name = options.get("device") or mx.default_device().type.name
-    if name not in ("cpu", "gpu"):
-        raise ValueError(f"the compiler 'mlx': device must be 'cpu' or 'gpu', but it is {name!r}")
-    device = mx.Device(getattr(mx, name))
+    if name not in ("cpu", "gpu") or not mx.is_available(device := mx.Device(getattr(mx, name))):
+        raise ValueError(f"the compiler 'mlx': device must be 'cpu', or 'gpu' where MLX has one, but it is {name!r}")
     dtypes = DTYPES if name == "cpu" else {each: to for each, to in DTYPES.items() if each is not dt.float64}
     lowering = Lowering(dtypes, options.get("scope_dependencies"))
     with mx.stream(device):

@@ -64,8 +64,10 @@ def test_it_uses_public_rooms_alone() -> None:
 def test_options() -> None:
     graph = lamina.trace(lambda x: x + 1, np.ones(2, np.float32))
     assert compile_graph(graph, {"device": "cpu"})(np.ones(2, np.float32))[0].tolist() == [2, 2]
-    with pytest.raises(ValueError, match="device must be 'cpu' or 'gpu', but it is 'tpu'"):
-        compile_graph(graph, {"device": "tpu"})
+    missing = ["tpu", *(["gpu"] if not mx.is_available(mx.Device(mx.gpu)) else [])]
+    for device in missing:
+        with pytest.raises(ValueError, match=f"device must be 'cpu', or 'gpu' where MLX has one, but it is '{device}'"):
+            compile_graph(graph, {"device": device})
     with pytest.raises(TypeError, match=r"the compiler 'mlx' has the options \['device', 'scope_dependencies'\]"):
         compile_graph(graph, {"speed": 3})
 
@@ -423,7 +425,7 @@ def test_a_note_that_stands_for_something_else_is_refused() -> None:
         return lamina.metadata(x * 2, {"instead": x.sum()})
 
     for redirect in (lambda node: [node.args[1]["instead"]], lambda node: [], lambda node: [node.args[0]] * 2):
-        with pytest.raises(ValueError, match="must stand for one node of its dtype and shape"):
+        with pytest.raises(ValueError, match="must stand for one node like it"):
             lamina.defn(f, compiler=compile_graph, scope_dependencies=redirect)(np.ones(3, np.float32))
 
 
