@@ -30,7 +30,7 @@ format: $(STAMP)-dev  ## format the source and mend what the linter can mend
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-bench: $(STAMP)-bench  ## measure against the peers, side by side (BENCH="--write": keep the table)
+bench: $(STAMP)-bench  ## measure against the peers, side by side (BENCH="--write": keep the tables)
 	$(BIN)/python -m benchmarks $(BENCH)
 
 docs: $(STAMP)-docs  ## build the pages into build/docs

@@ -56,20 +56,25 @@ def main() -> None:
     )
     facts = [report.machine(), ceilings(), f"lamina's compiler is {options.compiler!r}, {threads()}"]
     print(*facts, sep="\n")
+    programs = [program for program in PROGRAMS if program.name in chosen]
+    chosen_costs = [cost for cost in COSTS if cost.name in chosen]
     results: list[contest.Result] = []
     rows: list[Row] = []
+    groups = {program.group: [each for each in programs if each.group == program.group] for program in programs}
     with Progress(console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("", total=len(chosen))
-        for program in PROGRAMS:
-            if program.name in chosen:
-                progress.update(task, description=program.name)
-                results += contest.run(program, asked)
-                progress.advance(task)
-        for cost in COSTS:
-            if cost.name in chosen:
+        task = progress.add_task("", total=len(programs) * len(asked.sizes) + len(chosen_costs))
+        try:
+            for name, group in groups.items():
+                progress.update(task, description=name)
+                for result in contest.run(group, asked):
+                    results.append(result)
+                    progress.update(task, description=result.program.name, advance=1)
+            for cost in chosen_costs:
                 progress.update(task, description=cost.name)
                 rows += measure(cost, asked.seconds)
                 progress.advance(task)
+        except KeyboardInterrupt:
+            facts.append("interrupted: the programs that are missing were not measured")
 
     tables, plots = [], {}
     for size in (size for size in SIZES if size in asked.sizes):

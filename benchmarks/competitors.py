@@ -19,6 +19,8 @@ from .programs.program import Program
 
 Call = Callable[..., Any]
 
+NO_EXPRESSION = "it is no one expression"
+
 
 @dataclass(frozen=True)
 class Form:
@@ -38,8 +40,7 @@ def numpy_forms(program: Program, compiler: str) -> Iterator[Form]:
 
 
 def lamina_forms(program: Program, compiler: str) -> Iterator[Form]:
-    # strict: what can't be traced is a reason for the table, not a run of plain Python
-    yield Form("lamina", "", lambda: lamina.defn(program.source, compiler=compiler, strict=True))
+    yield Form("lamina", "", lambda: lamina.defn(program.source, compiler=compiler))
 
 
 def numba_forms(program: Program, compiler: str) -> Iterator[Form]:
@@ -53,12 +54,10 @@ def numba_forms(program: Program, compiler: str) -> Iterator[Form]:
         # one dispatcher for all sizes, as Numba compiles by types alone
         return Form("Numba", label + ", parallel" * parallel, functools.cache(lambda: rebound(source, {}, compiled)))
 
-    yield form(program.source, "source", False)
-    if program.loops is None:
-        yield form(program.source, "source", True)
-    else:
-        yield form(program.loops, "loops", False)
-        yield form(program.loops, "loops", True)
+    label, source = ("source", program.source) if program.loops is None else ("loops", program.loops)
+    yield form(source, label, False)
+    if program.parallel:
+        yield form(source, label, True)
 
 
 def jax_forms(program: Program, compiler: str) -> Iterator[Form]:
@@ -66,7 +65,9 @@ def jax_forms(program: Program, compiler: str) -> Iterator[Form]:
     jax.config.update("jax_enable_x64", True)
 
     def made() -> Call:
-        function = program.jax or rebound(program.source, {"np": jax.numpy}, lambda function: function)
+        # `np` is jax.numpy, with NumPy's own for the names of types and constants that it lacks
+        np_of_jax = types.SimpleNamespace(**{**vars(np), **vars(jax.numpy)})
+        function = program.jax or rebound(program.source, {"np": np_of_jax}, lambda function: function)
         compiled = jax.jit(function, static_argnums=static)
         return lambda *args: jax.block_until_ready(compiled(*args))
 
@@ -82,7 +83,7 @@ def jax_forms(program: Program, compiler: str) -> Iterator[Form]:
 def numexpr_forms(program: Program, compiler: str) -> Iterator[Form]:
     import_module("numexpr")
     if program.numexpr is None:
-        raise NotImplementedError("it is no one expression")
+        raise NotImplementedError(NO_EXPRESSION)
     expression = program.numexpr
     yield Form("numexpr", "", lambda: expression)
 

@@ -1,14 +1,15 @@
-"""Runs programs, each in a process of its own, and gathers what the processes tell.
+"""Runs programs, those of a group in one process, and gathers what the processes tell.
 
 A process that crashes, or that ends itself because something took too long, costs the competitor that was at work its
-place at that size; the rest is measured again without it.
+place with that program at that size. A new process goes on there without it.
 """
 
 import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Generator, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,13 +17,15 @@ from typing import Any
 from .programs.program import Program
 
 ROOT = Path(__file__).parent.parent
+WORKER = ("-m", "benchmarks.worker")
 
 
 @dataclass
 class Measurement:
     """What was found of one competitor, in its best form, with one program at one size; seconds and bytes.
 
-    `reason` says why there is no time, or what is wrong with the results; wrong results count nowhere.
+    `reason` says why there is no time, or what is wrong with the results; wrong results count nowhere. `note` is what
+    the competitor itself had to say: that a function runs as plain Python.
     """
 
     competitor: str
@@ -32,6 +35,7 @@ class Measurement:
     spread: float | None = None
     peak: int | None = None
     reason: str = ""
+    note: str = ""
 
 
 @dataclass
@@ -61,76 +65,84 @@ class Options:
     limit: float
 
 
-def run(program: Program, options: Options) -> list[Result]:
-    """The results of a program at each size."""
-    skipped: dict[tuple[str, str, str], str] = {}
-    missing = list(options.sizes)
-    results: list[Result] = []
-    while missing:
-        events, ending = _process(program, options, missing, list(skipped))
-        done = {event["size"] for event in events if event["event"] == "done"}
-        results += [_result(program, size, events, skipped) for size in missing if size in done]
-        missing = [size for size in missing if size not in done]
-        if missing:
-            last = next((event for event in reversed(events) if event["event"] == "at"), None)
-            blamed = None if last is None else (last["size"], last["competitor"], last["form"])
-            if last is None or blamed is None or blamed in skipped:  # nobody to leave out: the process itself fails
-                reason = f"the process failed: {ending}"
-                results += [
-                    Result(
-                        program, size, found={name: Measurement(name, reason=reason) for name in options.competitors}
-                    )
-                    for size in missing
-                ]
-                break
-            skipped[blamed] = f"{ending} in its {last['phase']} call"
-    return results
+# A program and a size; and with a competitor and its form.
+Task = tuple[str, str]
+Place = tuple[str, str, str, str]
+
+
+def run(programs: Sequence[Program], options: Options) -> Iterator[Result]:
+    """The results of programs, each at all sizes one after another; they share a process as long as it lives."""
+    tasks = {(program.name, size): program for program in programs for size in options.sizes}
+    skipped: dict[Place, str] = {}
+    while tasks:
+        events, ending = yield from _process(tasks, options, skipped)
+        if not tasks:
+            break
+        first = next(iter(tasks))
+        at = next((event for event in reversed(events) if event["event"] == "at"), None)
+        place = None if at is None else (at["program"], at["size"], at["competitor"], at["form"])
+        if at is None or place is None or place[:2] != first or place in skipped:
+            # nobody to leave out: the process fails by itself
+            found = {name: Measurement(name, reason=f"the process failed: {ending}") for name in options.competitors}
+            yield Result(tasks.pop(first), first[1], found=found)
+        else:
+            skipped[place] = f"{ending} in its {at['phase']} call"
 
 
 def _process(
-    program: Program, options: Options, sizes: Sequence[str], skipped: Sequence[tuple[str, str, str]]
-) -> tuple[list[dict[str, Any]], str]:
-    """What a process told, and how it ended."""
+    tasks: dict[Task, Program], options: Options, skipped: dict[Place, str]
+) -> Generator[Result, None, tuple[list[dict[str, Any]], str]]:
+    """The results of one process, whose tasks are taken off the list; what it told last, and how it ended."""
     job = {
-        "program": program.name,
-        "sizes": sizes,
-        "skipped": skipped,
+        "tasks": list(tasks),
+        "skipped": list(skipped),
         "competitors": list(options.competitors),
         "compiler": options.compiler,
         "seconds": options.seconds,
         "limit": options.limit,
     }
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-m", "benchmarks.worker", json.dumps(job)],
-        cwd=ROOT,
-        env={**os.environ, "JAX_PLATFORMS": "cpu"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    events = [json.loads(line) for line in done.stdout.splitlines() if line.startswith('{"event"')]
-    errors = done.stderr.strip().splitlines()
-    if done.returncode < 0:
-        ending = f"ended by signal {-done.returncode}"
-    elif errors and errors[0].startswith("Timeout"):
-        ending = f"more than {options.limit:g} s"
-    else:
-        ending = errors[-1] if errors else f"status {done.returncode}"
-    return events, ending
+    events: list[dict[str, Any]] = []
+    with tempfile.TemporaryFile("w+") as errors:
+        process = subprocess.Popen(
+            [sys.executable, "-W", "ignore", *WORKER, json.dumps(job)],
+            cwd=ROOT,
+            env={**os.environ, "JAX_PLATFORMS": "cpu", "TF_CPP_MIN_LOG_LEVEL": "3"},
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+        )
+        with process:
+            assert process.stdout is not None
+            try:
+                for line in process.stdout:
+                    if not line.startswith('{"event"'):
+                        continue  # something that a program printed
+                    event = json.loads(line)
+                    events.append(event)
+                    if event["event"] == "done":
+                        task = event["program"], event["size"]
+                        yield _result(tasks.pop(task), task[1], events, skipped)
+                        events = []
+            except BaseException:  # the run is interrupted
+                process.kill()
+                raise
+        errors.seek(0)
+        said = errors.read().strip().splitlines()
+    if process.returncode < 0:
+        return events, f"ended by signal {-process.returncode}"
+    if said and said[0].startswith("Timeout"):
+        return events, f"more than {options.limit:g} s"
+    return events, said[-1] if said else f"status {process.returncode}"
 
 
-def _result(
-    program: Program, size: str, events: Sequence[dict[str, Any]], skipped: dict[tuple[str, str, str], str]
-) -> Result:
+def _result(program: Program, size: str, events: Sequence[dict[str, Any]], skipped: dict[Place, str]) -> Result:
     """One size, from the events that tell of it; of several forms the fastest whose results are right stands."""
     result = Result(program, size)
     forms: dict[tuple[str, str], Measurement] = {}
-    for (where, competitor, form), reason in skipped.items():
-        if where == size:
+    for (name, where, competitor, form), reason in skipped.items():
+        if (name, where) == (program.name, size):
             forms[competitor, form] = Measurement(competitor, form, reason=reason)
     for event in events:
-        if event.get("size") != size:
-            continue
         if event["event"] == "bytes":
             result.bytes = event["bytes"]
         if event["event"] not in ("failed", "first", "steady"):
@@ -139,7 +151,8 @@ def _result(
         if event["event"] == "failed":
             one.reason = event["reason"]
         elif event["event"] == "first":
-            one.first, one.reason = event["seconds"], event["wrong"] and f"wrong: {event['wrong']}"
+            one.first, one.note = event["seconds"], event["note"]
+            one.reason = event["wrong"] and f"wrong: {event['wrong']}"
         else:
             one.steady, one.spread, one.peak = event["seconds"], event["spread"], event["peak"]
     for one in forms.values():

@@ -12,6 +12,7 @@ import rich.box
 import rich.table
 from rich.console import Console
 
+from .competitors import NO_EXPRESSION
 from .contest import Result
 from .harness import Row
 from .summary import OURS, best_peer, of_ceiling, ratio
@@ -113,16 +114,13 @@ def programs(results: Sequence[Result], competitors: Sequence[str], summary: Seq
             for result in results
         ],
         notes=[
-            f"{result.program.name}, {name}: {one.reason}"
+            f"{result.program.name}, {name}: {one.reason or one.note}"
             for result in results
             for name, one in result.found.items()
-            if one.reason and one.reason != NO_EXPRESSION
+            if (one.reason or one.note) and one.reason != NO_EXPRESSION
         ],
     )
     return [steady, rest]
-
-
-NO_EXPRESSION = "it is no one expression"
 
 
 def _right(result: Result, competitor: str, what: str) -> float | None:

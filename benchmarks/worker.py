@@ -1,4 +1,4 @@
-"""One program in a process of its own: ``python -m benchmarks.worker``, started by `contest`.
+"""The programs of a group in a process of their own: ``python -m benchmarks.worker``, started by `contest`.
 
 It prints a line of JSON for each thing that it is about to do and for each that it found. A process that dies, or that
 ends itself because something takes too long, has told what it was at.
@@ -9,15 +9,18 @@ import ctypes
 import faulthandler
 import gc
 import json
-import os
+import re
 import statistics
 import sys
 import time
-from collections.abc import Sequence
+import warnings
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+
+from lamina.errors import LaminaWarning
 
 from .competitors import FORMS, Form
 from .programs import named
@@ -27,10 +30,12 @@ SHORTEST_SAMPLE = 0.002
 FEWEST_ROUNDS = 3
 MOST_ROUNDS = 101
 MOST_COPIES = 1 << 26  # bytes of arguments made ahead for one sample
+LONGEST_REASON = 200
 STATUS = Path("/proc/self/status")
 
 
 def say(event: str, **what: Any) -> None:
+    """Tell the parent process."""
     print(json.dumps({"event": event, **what}), flush=True)
 
 
@@ -38,15 +43,20 @@ class Runner:
     """One form at one size: its compiled function and its arguments, and what was measured of it."""
 
     def __init__(self, program: Program, form: Form, size: str, limit: float) -> None:
-        self.form, self.size, self.limit = form, size, limit
-        self.program = program
+        self.form, self.limit = form, limit
+        self.where = {
+            "program": program.name,
+            "size": size,
+            "competitor": form.competitor,
+            "form": form.label,
+        }
         self.arguments = program.made(size)
         self.samples: list[float] = []
         self.number = 1
 
     def at(self, phase: str) -> None:
         """Say what comes, and end the process if it takes longer than the limit."""
-        say("at", phase=phase, size=self.size, competitor=self.form.competitor, form=self.form.label)
+        say("at", phase=phase, **self.where)
         faulthandler.dump_traceback_later(self.limit, exit=True, file=sys.stderr)
 
     def fresh(self) -> list[Any]:
@@ -119,18 +129,20 @@ def resident(name: str) -> int:
 
 def arrays_in(result: Any) -> list[np.ndarray]:
     """The arrays of a result, in order."""
-    if isinstance(result, dict):
-        return [each for key in result for each in arrays_in(result[key])]
+    if isinstance(result, Mapping):
+        return [each for key in sorted(result) for each in arrays_in(result[key])]
     if isinstance(result, (tuple, list)):
         return [array for each in result for array in arrays_in(each)]
     return [np.asarray(result)]
 
 
-def difference(expected: Any, actual: Any, tolerance: float) -> str:
-    """What is wrong with a result, or nothing."""
+def difference(expected: Any, actual: Any, tolerance: float, dtypes: bool = False) -> str:
+    """What is wrong with a result, or nothing; with its dtypes too if asked."""
     wanted, got = arrays_in(expected), arrays_in(actual)
     if [each.shape for each in wanted] != [each.shape for each in got]:
         return f"shapes {[each.shape for each in got]}, not {[each.shape for each in wanted]}"
+    if dtypes and [each.dtype for each in wanted] != [each.dtype for each in got]:
+        return f"dtypes {[str(each.dtype) for each in got]}, not {[str(each.dtype) for each in wanted]}"
     for a, b in zip(wanted, got, strict=True):
         if a.dtype.kind not in "fc":
             if not np.array_equal(a, b):
@@ -144,11 +156,19 @@ def difference(expected: Any, actual: Any, tolerance: float) -> str:
 
 
 def reason(error: BaseException) -> str:
-    """The first telling line of an error, for one cell of a table."""
+    """What an error says, for a note below a table."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    if type(error).__module__.startswith("numba") and len(lines) > 1:
-        lines = lines[1:]
-    return f"{type(error).__name__}: {lines[0] if lines else ''}"[:160]
+    calls = [line.removeprefix(">>> ") for line in lines if line.startswith(">>> ")]  # what Numba has no code for
+    if calls:
+        return short(f"no implementation of {calls[0]}")
+    telling = [line for line in lines if not line.startswith(("Failed in nopython", "- Resolution"))]
+    return short(f"{type(error).__name__}: {telling[0] if telling else ''}")
+
+
+def short(text: str) -> str:
+    """The beginning of the first line, without the folders of this machine."""
+    line = re.sub(r"(/[\w.+-]+)+/(?=[\w.+-]+)", "", text.partition("\n")[0])
+    return line if len(line) <= LONGEST_REASON else line[: LONGEST_REASON - 1] + "…"
 
 
 def copying(nbytes: int) -> Form:
@@ -162,21 +182,24 @@ def measure(program: Program, size: str, forms: Sequence[Form], seconds: float, 
     arguments = program.made(size)
     expected = program.source(*arguments)
     nbytes = sum(each.nbytes for each in arrays_in([*program.made(size), expected]))
-    say("bytes", size=size, bytes=nbytes)
+    say("bytes", program=program.name, size=size, bytes=nbytes)
     runners = []
     for form in [*forms, *([copying(nbytes)] if program.bound == "memory" else [])]:
         runner = Runner(program, form, size, limit)
-        where = {"size": size, "competitor": form.competitor, "form": form.label}
         try:
-            first, result, given = runner.first()
+            with warnings.catch_warnings(record=True) as caught:
+                warnings.simplefilter("always", LaminaWarning)
+                first, result, given = runner.first()
         except Exception as error:  # noqa: BLE001  whatever a competitor can't do
             faulthandler.cancel_dump_traceback_later()
-            say("failed", reason=reason(error), **where)
+            say("failed", reason=reason(error), **runner.where)
             continue
-        wrong = "" if form.competitor == "copy" else difference(expected, result, program.tolerance)
-        if not wrong and form.competitor == "lamina":
-            wrong = difference(arguments, given, program.tolerance)
-        say("first", seconds=first, wrong=wrong, **where)
+        ours = form.competitor == "lamina"
+        wrong = "" if form.competitor == "copy" else difference(expected, result, program.tolerance, dtypes=ours)
+        if ours:
+            wrong = wrong or difference(arguments, given, program.tolerance, dtypes=True)
+        notes = [str(each.message) for each in caught if issubclass(each.category, LaminaWarning)]
+        say("first", seconds=first, wrong=wrong, note=short(" ".join(notes)), **runner.where)
         runners.append(runner)
     start = time.perf_counter()
     for turn in range(MOST_ROUNDS):
@@ -185,10 +208,9 @@ def measure(program: Program, size: str, forms: Sequence[Form], seconds: float, 
         for runner in runners:
             runner.sample()
     for runner in runners:
-        where = {"size": size, "competitor": runner.form.competitor, "form": runner.form.label}
         quartiles = statistics.quantiles(runner.samples, n=4)
         median = statistics.median(runner.samples)
-        say("steady", seconds=median, spread=quartiles[2] - quartiles[0], peak=runner.peak(), **where)
+        say("steady", seconds=median, spread=quartiles[2] - quartiles[0], peak=runner.peak(), **runner.where)
 
 
 def warm_up(competitors: Sequence[str], compiler: str) -> None:
@@ -208,23 +230,31 @@ def _tiny(x: np.ndarray) -> Any:
 
 def main() -> None:
     job = json.loads(sys.argv[1])
-    program = named(job["program"])
     skipped = {tuple(each) for each in job["skipped"]}
-    os.environ.setdefault("TF_CPP_MIN_LOG_LEVEL", "3")
     warm_up(job["competitors"], job["compiler"])
+    forms: dict[str, list[Form]] = {}
+    absent: dict[str, dict[str, str]] = {}
+    for name, size in job["tasks"]:
+        program = named(name)
+        if name not in forms:
+            forms[name], absent[name] = forms_of(program, job["competitors"], job["compiler"])
+        for competitor, why in absent[name].items():
+            say("failed", program=name, size=size, competitor=competitor, form="", reason=why)
+        taking_part = [form for form in forms[name] if (name, size, form.competitor, form.label) not in skipped]
+        measure(program, size, taking_part, job["seconds"], job["limit"])
+        say("done", program=name, size=size)
+
+
+def forms_of(program: Program, competitors: Sequence[str], compiler: str) -> tuple[list[Form], dict[str, str]]:
+    """The forms in which competitors run a program, and why others can't."""
     forms: list[Form] = []
-    absent = {}
-    for name in job["competitors"]:
+    absent: dict[str, str] = {}
+    for name in competitors:
         try:
-            forms += FORMS[name](program, job["compiler"])
+            forms += FORMS[name](program, compiler)
         except (ImportError, NotImplementedError) as error:
             absent[name] = str(error)
-    for size in job["sizes"]:
-        for name, why in absent.items():
-            say("failed", size=size, competitor=name, form="", reason=why)
-        taking_part = [form for form in forms if (size, form.competitor, form.label) not in skipped]
-        measure(program, size, taking_part, job["seconds"], job["limit"])
-        say("done", size=size)
+    return forms, absent
 
 
 if __name__ == "__main__":

@@ -1,12 +1,17 @@
 """The programs that are measured, by group. Each is written once, in plain NumPy, to be read."""
 
-from . import elementwise, reductions, stencils
+from . import elementwise, evolution, gallery, matrices, points, recurrences, reductions, stencils
 from .program import SIZES, Program
 
 PROGRAMS: tuple[Program, ...] = (
     *elementwise.PROGRAMS,
     *reductions.PROGRAMS,
     *stencils.PROGRAMS,
+    *matrices.PROGRAMS,
+    *points.PROGRAMS,
+    *evolution.PROGRAMS,
+    *recurrences.PROGRAMS,
+    *gallery.PROGRAMS,
 )
 
 

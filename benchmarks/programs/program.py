@@ -17,8 +17,9 @@ class Program:
     Results agree where they differ by less than `tolerance` of the largest element; integers are equal.
 
     Numba and JAX run the source as well. Where they can't, or where their users would write it otherwise, they have
-    twins: `loops` in Numba's style (compiled with and without ``parallel=True``, and the better one counts), and `jax`
-    in `jax.numpy`'s. `numexpr` evaluates what can be written as one expression.
+    twins: `loops` in Numba's style, and `jax` in `jax.numpy`'s. `numexpr` evaluates what can be written as one
+    expression. Numba compiles with and without ``parallel=True`` and its better time counts, unless `parallel` says
+    that there is nothing to share out: arrays are small, or a loop carries what it computes from turn to turn.
 
     `bound` is what limits it on an ideal machine where that is known: ``"memory"``, whose time is held against a copy
     of as many bytes as its arguments and results have, or ``"products"``, which is the time of BLAS or LAPACK.
@@ -31,6 +32,7 @@ class Program:
     sizes: tuple[int, int, int]
     tolerance: float = 1e-12
     bound: str = ""
+    parallel: bool = True
     loops: Callable[..., Any] | None = None
     jax: Callable[..., Any] | None = None
     numexpr: Callable[..., Any] | None = None

@@ -23,6 +23,13 @@ def row_means(x):
     return x.mean(axis=1)
 
 
+def row_means_loops(x):
+    result = np.empty(len(x))
+    for i in prange(len(x)):
+        result[i] = x[i].mean()
+    return result
+
+
 def column_sums(x):
     return x.sum(axis=0)
 
@@ -163,7 +170,7 @@ def heads(size, rng):
 PROGRAMS = (
     Program("sum", REDUCTIONS, total, arrays(1), VECTORS, bound="memory", numexpr=evaluated("sum(x)", "x")),
     Program("distance", REDUCTIONS, distance, arrays(2), VECTORS, bound="memory"),
-    Program("row means", REDUCTIONS, row_means, arrays(1, axes=2), MATRICES, bound="memory"),
+    Program("row means", REDUCTIONS, row_means, arrays(1, axes=2), MATRICES, bound="memory", loops=row_means_loops),
     Program("column sums", REDUCTIONS, column_sums, arrays(1, axes=2), MATRICES, bound="memory"),
     Program("column moments", REDUCTIONS, moments, arrays(1, axes=2), MATRICES, loops=moments_loops),
     Program("row extremes", REDUCTIONS, extremes, arrays(1, axes=2), MATRICES, bound="memory", loops=extremes_loops),
