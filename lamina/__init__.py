@@ -272,6 +272,7 @@ from lamina.dtype import (
     uint32,
     uint64,
 )
+from lamina.explain import explain
 from lamina.layout import (
     Layout,
 )
@@ -374,6 +375,7 @@ __all__ = [
     "exp",
     "exp2",
     "expand_dims",
+    "explain",
     "expm1",
     "expr",
     "eye",

@@ -1,8 +1,8 @@
-"""The command ``lamina``: run a function of a file on arrays from files, or print its graph.
+"""The command ``lamina``: run a function of a file on arrays from files, print its graph, or explain it.
 
-The last room; nothing imports it. It reads inputs, calls `lamina.defn` or `lamina.trace`, and writes results. A fault
-is one message on stderr and an exit status: 2 where the command or an input is wrong, 1 where the program raised. Files
-are never unpickled, and an output file is there whole or not at all.
+The last room; nothing imports it. It reads inputs, calls `lamina.defn`, `lamina.trace` or `lamina.explain`, and writes
+results. A fault is one message on stderr and an exit status: 2 where the command or an input is wrong, 1 where the
+program raised. Files are never unpickled, and an output file is there whole or not at all.
 """
 
 import argparse
@@ -26,6 +26,7 @@ import numpy as np
 
 from lamina import dtype as dt
 from lamina.defn import Defn, defn, trace
+from lamina.explain import explain
 from lamina.expr import Expr, Graph, describe
 from lamina.expr.containers import flatten, paths_of
 
@@ -108,6 +109,11 @@ def _command(arguments: list[str]) -> int:
                 graph = trace(function, *args, **kwargs)
             print(graph, _order(graph), sep="\n\n")
             return 0
+        if command == "explain":
+            with _status(f"explaining {name}"), _users_program():
+                explained = explain(function, *args, **kwargs)
+            _print_explained(str(explained))
+            return 0
         compiled = function if isinstance(function, Defn) else defn(function)
         with _status(f"running {name}"), _users_program():
             results = compiled(*args, **kwargs)
@@ -123,6 +129,7 @@ def _command(arguments: list[str]) -> int:
 _COMMANDS = {
     "run": "run a function on inputs, and print or write its results",
     "trace": "print the graph of a function on inputs like these, and the order of its nodes",
+    "explain": "say line by line what becomes of a function on inputs like these, and what is copied and why",
 }
 
 
@@ -130,7 +137,7 @@ def _main_parser() -> _Parser:
     lines = "\n".join(f"  lamina {name} FILE.py:FUNCTION INPUT...   {doc}" for name, doc in _COMMANDS.items())
     parser = _Parser(
         prog="lamina",
-        usage="lamina {run,trace} FILE.py:FUNCTION INPUT...",
+        usage="lamina {run,trace,explain} FILE.py:FUNCTION INPUT...",
         description=f"Run and read NumPy programs.\n\n{lines}\n\nlamina run --help says what an INPUT is.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
@@ -279,6 +286,16 @@ def _status(what: str) -> Iterator[None]:
     with Progress(*columns, console=console, transient=True, redirect_stdout=sys.stdout.isatty()) as progress:
         progress.add_task(what, total=None)
         yield
+
+
+def _print_explained(text: str) -> None:
+    """Print an explanation, in colours where somebody is looking."""
+    if not sys.stdout.isatty():
+        print(text)
+        return
+    from rich.console import Console
+
+    Console().print(text, markup=False, soft_wrap=True)
 
 
 # Inputs

@@ -33,6 +33,8 @@ from lamina.trace.state import CannotMerge, Untraceable
 from lamina.trace.value import Kind, Pin, Unroll, Value
 
 _MANY_VALUES = 10  # retraces for one pinned number before a warning
+# What a trace ends with where the function runs as plain Python.
+CANNOT_TRACE = (Untraceable, Unroll, CannotMerge, ConcretizationError, NotImplementedError, RecursionError)
 
 
 class _CompileError(Exception):
@@ -100,8 +102,7 @@ class Defn:
             raise
         if is_plain:
             return self._function(*args, **kwargs)
-        if entry is not None and entry.traced.graph.updates and _share_memory(entry.traced.captured, arrays):
-            reason = "an argument shares memory with an array from outside, and one of them is written"
+        if entry is not None and (reason := mixed_memory(entry.traced, arrays)):
             if self._strict:
                 raise TraceError(f"{self._name} can't be traced: {reason}")
             warnings.warn(f"{self._name} runs as plain Python, not compiled: {reason}", LaminaWarning, stacklevel=2)
@@ -110,14 +111,7 @@ class Defn:
             _expect_arguments(self, args, kwargs)
             try:
                 entry = self._trace(signature, structure, leaves, (args, kwargs))
-            except (
-                Untraceable,
-                Unroll,
-                CannotMerge,
-                ConcretizationError,
-                NotImplementedError,
-                RecursionError,
-            ) as reason:
+            except CANNOT_TRACE as reason:
                 return self._untraced(reason, signature, args, kwargs)
             except TraceError:
                 raise
@@ -151,7 +145,7 @@ class Defn:
     def _run_plain(self, signature: Any, reason: BaseException) -> None:
         """From now on the function runs as it is on arguments of this signature."""
         self._plain.add(signature)
-        message = f"{self._name} runs as plain Python, not compiled: {_with_line(reason)}"
+        message = f"{self._name} runs as plain Python, not compiled: {with_line(reason)}"
         warnings.warn(message, LaminaWarning, stacklevel=4)
 
     def _replayed(
@@ -213,18 +207,11 @@ class Defn:
             entry = self._find(signature, leaves)
             while entry is None:
                 pinned = self._pinned.get(signature, ())
-                guards = guards_of(self._function, [leaf for leaf in leaves if not _is_traced(leaf)])
-                drawn = Drawn((*leaves, *(leaf for guard in guards for leaf in guard.leaves)))
                 try:
-                    traced, arguments = _stage(self._function, self._name, structure, leaves, pinned)
+                    traced, arguments, guards = _guarded(self._function, structure, leaves, pinned)
                 except Pin as pin:
                     self._pinned[signature] = (*pinned, *_positions(pin, leaves, pinned))
                     continue
-                if used := drawn.undone():
-                    raise NotImplementedError(
-                        f"{self._name} draws random numbers from {used[0]!r} while it is traced, so each call would "
-                        "return the same ones; pass them as an argument, or draw them with lamina.runtime_call"
-                    )
                 try:
                     compiled = compile_by(self._compiler, traced.graph, self._options)
                 except Exception as error:
@@ -237,7 +224,7 @@ class Defn:
     def _warn_if_many(self, signature: Any, given: Any) -> None:
         pinned = self._pinned.get(signature, ())
         if pinned and sum(key[0] == signature for key in self._entries) == _MANY_VALUES:
-            paths = _paths(self._function, *given)
+            paths = argument_paths(self._function, *given)
             names = ", ".join(paths[i] for i in pinned)
             warnings.warn(
                 f"{self._name} was traced for {_MANY_VALUES} values of {names}: a shape, an index or a Python loop "
@@ -247,7 +234,7 @@ class Defn:
             )
 
 
-def _with_line(reason: BaseException) -> str:
+def with_line(reason: BaseException) -> str:
     """What an error says, with the user's line that it came by."""
     source, message = raised_at(reason), str(reason)
     if source is None or f"{source.file}:{source.line}" in message:
@@ -334,6 +321,7 @@ class Staged(NamedTuple):
 
     traced: Traced
     arguments: _Arguments
+    guards: list[Guard]
     pinned: list[tuple[int, Note]]  # the place among the leaves of each number that it was traced for, and why
 
 
@@ -344,17 +332,37 @@ def staged(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
     while True:
         places = [place for place, _ in pinned]
         try:
-            return Staged(*_stage(function, _name_of(function), structure, leaves, places), pinned)
+            return Staged(*_guarded(function, structure, leaves, places), pinned)
         except Pin as pin:
             pinned += [(place, pin.note) for place in _positions(pin, leaves, places)]
+
+
+def _guarded(
+    function: Callable[..., Any], structure: Any, leaves: Sequence[Any], pinned: Sequence[int]
+) -> tuple[Traced, _Arguments, list[Guard]]:
+    """A trace, with what it has read from outside, where no random number may be drawn."""
+    guards = guards_of(function, [leaf for leaf in leaves if not _is_traced(leaf)])
+    drawn = Drawn((*leaves, *(leaf for guard in guards for leaf in guard.leaves)))
+    name = _name_of(function)
+    traced, arguments = _stage(function, name, structure, leaves, pinned)
+    if used := drawn.undone():
+        raise NotImplementedError(
+            f"{name} draws random numbers from {used[0]!r} while it is traced, so each call would "
+            "return the same ones; pass them as an argument, or draw them with lamina.runtime_call"
+        )
+    return traced, arguments, guards
 
 
 def _name_of(function: Callable[..., Any]) -> str:
     return str(getattr(function, "__name__", type(function).__name__))
 
 
-def _share_memory(captured: Sequence[np.ndarray], arrays: Sequence[np.ndarray]) -> bool:
-    return any(np.may_share_memory(array, other) for array in arrays for other in captured)
+def mixed_memory(traced: Traced, arrays: Sequence[np.ndarray]) -> str:
+    """Why these arguments can't be given to a trace, for the memory of what it captured; empty where they can."""
+    is_shared = any(np.may_share_memory(array, other) for array in arrays for other in traced.captured)
+    if traced.graph.updates and is_shared:
+        return "an argument shares memory with an array from outside, and one of them is written"
+    return ""
 
 
 def _is_seen(graph: Graph) -> bool:
@@ -470,7 +478,7 @@ def _key_types(structure: Any) -> str:
 _PLAIN_CALL = 3  # the pair of the positional arguments and the dict of the named ones
 
 
-def _paths(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:
+def argument_paths(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:
     """How one writes each leaf of a call's arguments, by the names of the function's parameters."""
     try:
         parameters = list(inspect.signature(function).parameters.values())
@@ -485,7 +493,7 @@ def _paths(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
 
 def _expect_arguments(called: Defn, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
     """Raise for the first leaf that can neither be traced nor be static, naming it and the user's line."""
-    for leaf, path in zip(flatten((args, kwargs))[0], _paths(called._function, args, kwargs), strict=True):
+    for leaf, path in zip(flatten((args, kwargs))[0], argument_paths(called._function, args, kwargs), strict=True):
         if type(leaf) is Value:
             raise escaped(leaf.expr, leaf.scope)
         try:

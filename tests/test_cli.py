@@ -96,6 +96,12 @@ def branching(x):
     return -x
 
 
+def mapping(x):
+    if x[0, 0] > 0:
+        return {"x": x}
+    return -x
+
+
 PLATE = 3.0
 """
 
@@ -417,6 +423,22 @@ def test_damaged_files_are_one_message(run: Run, folder: Path, rng: np.random.Ge
                 f"run program.py:number n={damaged}" if name == "x.npy" else f"run program.py:scaled {damaged}"
             )
             assert status in (0, 2) and err.count("\n") == (status != 0)
+
+
+# Explanations
+
+
+def test_a_function_is_explained(run: Run) -> None:
+    status, out, err = run("explain program.py:scaled x.npy k=3")
+    assert (status, err) == (0, "")
+    assert out.startswith('scaled(x: float64[2, 3], k: int) with compiler="native"\n')
+    assert "  return x * k\n" in out and "multiply: kernel 1\n" in out
+    assert "results 48 bytes" in out
+
+
+def test_what_falls_back_is_explained(run: Run) -> None:
+    status, out, _ = run("explain program.py:mapping x.npy")
+    assert status == 0 and "mapping(x: float64[2, 3]) runs as plain Python, not compiled:\n" in out
 
 
 # Help, and the command as a process

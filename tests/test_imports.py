@@ -39,6 +39,7 @@ ROOMS = (
     "compilers",
     "mlx",
     "defn",
+    "explain",
     "lamina",
     "testing",
     "cli",

@@ -62,7 +62,7 @@ def _parts(scope: Scope, node: Expr, parts: Sequence[tuple[Term, Layout]], base:
         if not layout.numel:
             continue
         buffer = scope.whole.buffer(node.dtype, node.shape)
-        scope.whole.origins.kept[buffer] = Kept("parts are put into one memory", node)
+        scope.whole.origins.kept[buffer] = Kept("parts are put into one memory", node, node.source)
         scope.kernel(layout.shape, (), Store(term, buffer, layout, base), node.source)
         base = buffer
     if base is None:  # there is no element

@@ -343,10 +343,11 @@ class Cond:
 
 
 class Kept(NamedTuple):
-    """Why a value is in a buffer of its own, and the node that asked for it; `None` for a result."""
+    """Why a value is in a buffer of its own, the node that asked for it (`None` for a result), and the value's line."""
 
     reason: str
     node: Expr | None
+    source: Source | None
 
 
 class Origins:
@@ -354,13 +355,13 @@ class Origins:
 
     Attributes
     ----------
-    values : what each node of the graph is, in every scope: a term for each of its results.
+    values : what each node of the graph is: a term for each of its results, each time that a block needs it.
     filled : the term that a kernel fills a buffer with, before kernels are merged.
     kept : why a value is in a buffer of its own, by buffer.
     """
 
     def __init__(self) -> None:
-        self.values: dict[Expr, tuple[Term, ...]] = {}
+        self.values: dict[Expr, list[tuple[Term, ...]]] = {}
         self.filled: dict[int, Term] = {}
         self.kept: dict[int, Kept] = {}
 

@@ -126,7 +126,7 @@ class Scope:
     def fill(self, term: Term, shape: Shape, source: Source | None = None, why: str = "") -> int:
         """A new buffer, filled by a kernel."""
         buffer = self.whole.buffer(term.dtype, shape)
-        self.whole.origins.kept[buffer] = Kept(why, self.now)
+        self.whole.origins.kept[buffer] = Kept(why, self.now, source)
         self.kernel(shape, (), Store(term, buffer, Layout.contiguous(shape)), source)
         self.stored[term] = buffer
         return buffer
@@ -192,7 +192,7 @@ class Scope:
                 self.now = node
                 self.node(node)
                 terms = self.several[node] if node.has_several else (self.values[node],)
-                self.whole.origins.values[node] = terms
+                self.whole.origins.values.setdefault(node, []).append(terms)
                 self.left.subtract(operands(node))
                 if node.op == "cond":
                     kept.update(each for each in effects_of(node.args[0][0][0]) if not each.has_several)
@@ -238,7 +238,7 @@ class Scope:
         term = self.value(node)
         grows = numel_of(movements[-1].result_shape(_moved_shape(node.shape, movements[:-1]))) > numel_of(node.shape)
         if not term.is_cheap and grows:
-            term = self.keep(node, "else it would be computed again for each element that repeats it")
+            term = self.keep(node, "it is repeated, and computed once")
         moved = self.terms.moved(term, *movements)
         if moved is None:
             moved = self.terms.moved(self.keep(node, "no strides read it in the new order"), *movements)
