@@ -39,6 +39,10 @@ class DataDependentShapeError(TraceError, NotImplementedError):
     """An operation whose result's shape depends on data (``nonzero``, ``x[mask]``), on a traced value."""
 
 
+class UntracedAttributeError(AttributeError, NotImplementedError):
+    """An attribute of NumPy's arrays that traced ones don't have; the message says what to write instead."""
+
+
 class CompilerError(RuntimeError):
     """A compiler that breaks its contract: results of a wrong number, dtype or shape. The message names it."""
 

@@ -28,6 +28,23 @@ def raised(function, *args) -> BaseException:
     return info.value
 
 
+@pytest.mark.parametrize(
+    ("program", "kind", "says"),
+    [
+        (lambda x: x.view(np.int64), AttributeError, "no attribute 'view'. Use x.astype(dtype)"),
+        (lambda x: list(x.flat), AttributeError, "no attribute 'flat'. Use x.reshape(-1)"),
+        (lambda x: x.strides, AttributeError, "no attribute 'strides'. Use lamina.asarray(x).layout outside"),
+        (lambda x: x.tobytes(), AttributeError, "no attribute 'tobytes'. Use lamina.runtime_call"),
+        (lambda x: x.wrong, AttributeError, "'Value' object has no attribute 'wrong'"),
+        (lambda x: {1.0: 2}[x[0, 0]], TypeError, "can't be the key of a dictionary or in a set. Use an array of"),
+        (lambda x: {x.sum()}, TypeError, "can't be the key of a dictionary or in a set"),
+    ],
+)
+def test_what_a_traced_array_has_not_says_what_to_write(program, kind, says) -> None:
+    error = raised(program, X)
+    assert isinstance(error, kind) and says in str(error), error
+
+
 def line_of(function) -> str:
     return f"test_errors.py:{inspect.getsourcelines(function)[1]}"
 

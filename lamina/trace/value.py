@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from lamina.dtype import DType
-from lamina.errors import ConcretizationError
+from lamina.errors import ConcretizationError, UntracedAttributeError
 from lamina.expr import Expr, describe
 from lamina.expr.tree import post_order
 from lamina.layout import Layout
@@ -87,6 +87,20 @@ class Unroll(BaseException):
         super().__init__(reason)
         self.scope = scope
         self.reason = reason
+
+
+# What NumPy's arrays have and traced ones don't: what to write instead.
+_INSTEAD = {
+    "view": "Use x.astype(dtype) for its values in another dtype, and take a view of its bits before the call",
+    "flat": "Use x.reshape(-1), which reads and writes the same elements where x is contiguous",
+    **dict.fromkeys(("strides", "flags", "base"), "Use lamina.asarray(x).layout outside of the compiled function"),
+    **dict.fromkeys(
+        ("ctypes", "data", "tobytes", "tofile", "dump", "dumps"),
+        "Use lamina.runtime_call for what needs the bytes, or do it with the result",
+    ),
+    **dict.fromkeys(("byteswap", "setflags", "setfield", "getfield"), "Do it before the call, to the argument"),
+    "resize": "Use np.resize(x, shape), or x.reshape(shape)",
+}
 
 
 class Value(Operators):
@@ -219,7 +233,16 @@ class Value(Operators):
     def __contains__(self, item: Any) -> bool:
         return bool((self == item).any())
 
-    __hash__ = None
+    def __hash__(self) -> int:  # type: ignore[override]
+        raise TypeError(
+            f"unhashable: the elements of {self!r} are unknown while {self.scope.name} is traced, so it can't be the "
+            "key of a dictionary or in a set. Use an array of what the dictionary holds, and index it"
+        )
+
+    def __getattr__(self, name: str) -> Any:
+        if name in _INSTEAD:
+            raise UntracedAttributeError(f"a traced array has no attribute {name!r}. {_INSTEAD[name]}")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}", name=name, obj=self)
 
     def ravel(self, order: Any = "C") -> Any:
         """The elements in C order (or Fortran's) as one axis: a view of contiguous memory alone, as NumPy's is."""
