@@ -67,6 +67,8 @@ def explain(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Expla
     graph = found.traced.graph
     plan = planned(graph)
     account = Account(plan, _names(plan.program, graph, found, paths), outside)
+    memory = account.memory_of(plan.program.block.outputs[: len(nodes_of(graph.outputs))])
+    taken = list(_taken(found, given, paths))
     pins = [Pinned(paths[place], leaves[place], note.text, note.source) for place, note in found.pinned]
     notes = [Note("pinned", pin.source, f"{pin.argument} = {pin.value!r}, for {pin.reason}") for pin in pins]
     return Explanation(
@@ -76,8 +78,8 @@ def explain(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Expla
         tuple(_lines_of(function, account, [*notes, *found.traced.notes])),
         tuple(pins),
         tuple(account.kernels),
-        (*account.copies, *_call_copies(found, given, paths)),
-        account.memory_of(plan.program.block.outputs[: len(nodes_of(graph.outputs))]),
+        (*taken, *account.copies, *_put_back(found, given, paths)),
+        memory._replace(temporary=memory.temporary + sum(copy.nbytes for copy in taken)),
         graph,
         plan.program,
     )
@@ -145,31 +147,31 @@ def _path(param: int | Root, paths: list[str], found: Staged) -> str:
     return " and ".join(paths[found.arguments.arrays[member.place]] for member in param.members)
 
 
-def _call_copies(found: Staged, arrays: list[np.ndarray], paths: list[str]) -> Iterator[Copy]:
-    """What a call copies before it runs and after."""
+def _taken(found: Staged, arrays: list[np.ndarray], paths: list[str]) -> Iterator[Copy]:
+    """The arguments that a call copies before it runs."""
     for param in found.arguments.params:
         if isinstance(param, Root):
             memory = memory_of(param, arrays)
-            flags = memory.flags
-            for is_so, reason in (
+            reasons = (
                 (not memory.dtype.isnative, "its bytes are in the other order"),
-                (not flags.c_contiguous, "no layout says where its elements are"),
-                (not flags.aligned, "its elements are not aligned"),
-            ):
-                if is_so:
-                    yield Copy(_path(param, paths, found), memory.nbytes, reason, None)
-                    break
+                (not memory.flags.c_contiguous, "no layout says where its elements are"),
+                (not memory.flags.aligned, "its elements are not aligned"),
+            )
+            for reason in [reason for is_so, reason in reasons if is_so][:1]:
+                yield Copy(_path(param, paths, found), memory.nbytes, reason, None)
+
+
+def _put_back(found: Staged, arrays: list[np.ndarray], paths: list[str]) -> Iterator[Copy]:
+    """The arrays that a call writes, which get their elements when it has run."""
+    reason = "its new elements are put back when the program is done"
     for node, _ in found.traced.graph.updates:
         given = found.arguments.params[node.args[0]] if node.op == "parameter" else None
         if not isinstance(given, Root):
-            yield Copy("a captured array", np.asarray(node.args[0]).nbytes, _PUT_BACK, None)
+            yield Copy("a captured array", np.asarray(node.args[0]).nbytes, reason, None)
             continue
         for member in given.members:
             if arrays[member.place].flags.writeable:
-                yield Copy(paths[found.arguments.arrays[member.place]], arrays[member.place].nbytes, _PUT_BACK, None)
-
-
-_PUT_BACK = "its new elements are put back when the program is done"
+                yield Copy(paths[found.arguments.arrays[member.place]], arrays[member.place].nbytes, reason, None)
 
 
 def _described(leaf: Any) -> str:

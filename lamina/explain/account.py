@@ -200,12 +200,11 @@ def _walk(block: Block, within: tuple[str, ...]) -> Iterator[tuple[Instruction, 
     """Every instruction, with the loops and branches that it is in."""
     for each in block.instructions:
         yield each, within
-        around = within
         if isinstance(each, While | Cond):
             kind = "loop" if isinstance(each, While) else "branch"
             around = (*within, f"{kind} of line {each.source.line}" if each.source else kind)
-        for inner in blocks_of(each):
-            yield from _walk(inner, around)
+            for inner in blocks_of(each):
+                yield from _walk(inner, around)
 
 
 def _filled(block: Block) -> Iterator[int]:

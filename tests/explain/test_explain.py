@@ -13,6 +13,7 @@ from lamina.compilers.native.execute import executable
 from lamina.explain.report import Explanation, Kernel, Line
 from lamina.program.record import Kernel as ProgramKernel
 from lamina.program.record import instructions_of
+from tests.support.random_programs import program
 
 X = np.arange(12.0).reshape(3, 4)  # 96 bytes
 
@@ -241,8 +242,24 @@ def test_a_write_in_place() -> None:
     written = kernel.writes[-1]
     assert written.nbytes == 32  # a row of four
     assert list(written.layouts[0].positions().ravel()) == [4, 5, 6, 7]
-    whole = [copy for copy in explained.copies if copy.nbytes == 96]
-    assert {copy.name for copy in whole} == {"x"}  # it isn't ours to write, and gets its elements back
+    whole = [(copy.name, copy.reason) for copy in explained.copies if copy.nbytes == 96]
+    assert whole == [
+        ("x", "it isn't ours to write"),
+        ("x", "its new elements are put back when the program is done"),
+    ]
+
+
+def test_what_several_layouts_read_is_bounded_by_the_memory() -> None:
+    explained = lamina.explain(lambda x: x[2:] + x[1:-1] + x[:-2], np.zeros(10))
+    (kernel,) = explained.kernels
+    (read,) = kernel.reads
+    assert [layout.offset for layout in read.layouts] == [2, 1, 0]
+    assert (read.nbytes, read.is_exact) == (80, False)
+
+
+def test_an_operation_that_has_nothing_to_do() -> None:
+    explained = lamina.explain(lambda x: x.reshape(1, 12).sum(axis=0) * 2, X)
+    assert dict(fates(explained.lines[0])) == {"reshape": "view", "sum": "nothing", "multiply": "kernel"}
 
 
 def test_a_copy_that_the_program_asks_for() -> None:
@@ -273,8 +290,10 @@ def test_functions_that_are_called_are_explained_too() -> None:
 
 def test_an_argument_that_no_layout_says_is_copied_for_the_call() -> None:
     swapped = X.astype(X.dtype.newbyteorder())
-    (copy,) = lamina.explain(lambda x: x + 1, swapped).copies
+    explained = lamina.explain(lambda x: x + 1, swapped)
+    (copy,) = explained.copies
     assert (copy.name, copy.nbytes, copy.reason) == ("x", 96, "its bytes are in the other order")
+    assert explained.memory == (96, 96, 96)
 
 
 def test_a_loop_with_a_library_call_in_it_runs_from_python() -> None:
@@ -371,3 +390,21 @@ def test_specs_stand_for_arrays() -> None:
     explained = lamina.explain(softmax, lamina.Spec(lamina.float32, (10, 100)))
     assert explained.arguments == ("x: float32[10, 100]",)
     assert explained.kernels[0].reads[0].nbytes == 4000
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_random_programs_are_explained_whole(seed: int) -> None:
+    """What kernels compute is on the lines, but for copies of results, which no line makes, and places of indices."""
+    drawn = program(seed)
+    explained = lamina.explain(drawn.function, *drawn.arguments())
+    if explained.fallback is not None:
+        return
+    kernels = [each for each in instructions_of(explained.program.block) if isinstance(each, ProgramKernel)]
+    assert len(explained.kernels) == len(kernels)
+    for number, kernel in enumerate(kernels, 1):
+        ops = {term.op for term in kernel.terms} - {"load", "constant", "position", "within", "with", "copy"}
+        told = {each.name for line in explained.lines for each in line.operations if number in each.kernels}
+        if "gather" in told:
+            ops -= {"less", "add", "where", "cast"}
+        assert ops <= told, drawn.source
+    assert str(explained)
