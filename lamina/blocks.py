@@ -79,7 +79,7 @@ def softmax(x: Any, axis: SupportsIndex = -1) -> Any:
     lamina.Array([[0.5, 0.5],
                   [1. , 0. ]], shape=(2, 2), dtype=float64)
     """
-    (array,) = _floats(x=x)
+    (array,) = _floats({"x": x})
     return block(Block.SOFTMAX, _softmax, array, axis_of(axis, array.ndim))
 
 
@@ -97,7 +97,7 @@ def log_softmax(x: Any, axis: SupportsIndex = -1) -> Any:
     >>> log_softmax([0.0, -1000.0])
     lamina.Array([    0., -1000.], shape=(2,), dtype=float64)
     """
-    (array,) = _floats(x=x)
+    (array,) = _floats({"x": x})
     return block(Block.LOG_SOFTMAX, _log_softmax, array, axis_of(axis, array.ndim))
 
 
@@ -115,7 +115,7 @@ def logsumexp(x: Any, axis: SupportsIndex = -1, *, keepdims: bool = False) -> An
     >>> logsumexp([1000.0, 1000.0])
     lamina.Array(1000.69314718, shape=(), dtype=float64)
     """
-    (array,) = _floats(x=x)
+    (array,) = _floats({"x": x})
     return block(Block.LOGSUMEXP, _logsumexp, array, axis_of(axis, array.ndim), bool(keepdims))
 
 
@@ -146,7 +146,7 @@ def layer_norm(x: Any, weight: Any = None, bias: Any = None, *, eps: float = 1e-
     >>> layer_norm([[1.0, 2.0, 3.0]], eps=0.0).round(4)
     lamina.Array([[-1.2247,  0.    ,  1.2247]], shape=(1, 3), dtype=float64)
     """
-    x, weight, bias = _floats(x=x, weight=weight, bias=bias)
+    x, weight, bias = _floats({"x": x}, weight=weight, bias=bias)
     _expect_of_last(x, weight=weight, bias=bias)
     return block(Block.LAYER_NORM, _layer_norm, x, weight, bias, float(eps))
 
@@ -168,7 +168,7 @@ def rms_norm(x: Any, weight: Any = None, *, eps: float = 1e-5) -> Any:
     >>> rms_norm([[3.0, 3.0, -3.0]], eps=0.0)
     lamina.Array([[ 1.,  1., -1.]], shape=(1, 3), dtype=float64)
     """
-    x, weight = _floats(x=x, weight=weight)
+    x, weight = _floats({"x": x}, weight=weight)
     _expect_of_last(x, weight=weight)
     return block(Block.RMS_NORM, _rms_norm, x, weight, float(eps))
 
@@ -205,7 +205,7 @@ def attention(query: Any, key: Any, value: Any, mask: Any = None, *, scale: floa
     """
     seen = None if mask is None else as_array(mask, "mask")
     is_added = seen is not None and seen.dtype.kind != "bool"
-    query, key, value, added = _floats(query=query, key=key, value=value, mask=seen if is_added else None)
+    query, key, value, added = _floats({"query": query, "key": key, "value": value}, mask=seen if is_added else None)
     for name, each in (("query", query), ("key", key), ("value", value)):
         if each.ndim < 2:
             raise ValueError(f"{name} has shape {each.shape}, but must have two axes or more")
@@ -237,7 +237,7 @@ def gelu(x: Any) -> Any:
     >>> gelu([-1.0, 0.0, 1.0])
     lamina.Array([-0.15865525,  0.        ,  0.84134475], shape=(3,), dtype=float64)
     """
-    return block(Block.GELU, _gelu, *_floats(x=x))
+    return block(Block.GELU, _gelu, *_floats({"x": x}))
 
 
 def _gelu(x: Any) -> Any:
@@ -254,7 +254,7 @@ def silu(x: Any) -> Any:
     >>> silu([-1.0, 0.0, 1.0])
     lamina.Array([-0.26894142,  0.        ,  0.73105858], shape=(3,), dtype=float64)
     """
-    return block(Block.SILU, _silu, *_floats(x=x))
+    return block(Block.SILU, _silu, *_floats({"x": x}))
 
 
 def _silu(x: Any) -> Any:
@@ -283,19 +283,21 @@ def conv(
     >>> conv([[[1.0, 2.0, 3.0, 4.0]]], [[[1.0, -1.0]]], padding=(0,)).tolist()
     [[[-1.0, -1.0, -1.0]]]
     """
-    x, weight = _floats(x=x, weight=weight)
+    x, weight = _floats({"x": x, "weight": weight})
     count = x.ndim - 2
     if count < 1 or weight.ndim != x.ndim or weight.shape[1] != x.shape[1]:
         raise ValueError(
             f"x and weight have shapes {x.shape} and {weight.shape}, but must have (n, c, *spatial) and "
             "(o, c, *kernel) with as many axes"
         )
-    sides = (each if isinstance(each, Sequence) else (each, each) for each in _each(padding, "padding", count))
-    widths = tuple((operator.index(before), operator.index(after)) for before, after in sides)
+    widths = tuple(map(_sides, _each(padding, "padding", count)))
     strides, dilations = (
         tuple(map(operator.index, _each(each, name, count)))
         for each, name in ((stride, "stride"), (dilation, "dilation"))
     )
+    for name, steps in (("stride", strides), ("dilation", dilations)):
+        if min(steps) < 1:
+            raise ValueError(f"{name} must be at least 1, but it is {steps}")
     return block(Block.CONV, _conv, x, weight, strides, widths, dilations)
 
 
@@ -305,6 +307,14 @@ def _each(given: Any, name: str, count: int) -> tuple[Any, ...]:
     if len(entries) != count:
         raise ValueError(f"{name} must be one number, or one for each of the {count} spatial axes, but it is {given!r}")
     return entries
+
+
+def _sides(width: Any) -> tuple[int, int]:
+    """How much is padded before and after an axis."""
+    both = tuple(width) if isinstance(width, Sequence) else (width, width)
+    if len(both) != 2:
+        raise ValueError(f"padding must be a number or a pair (before, after) for an axis, but it is {width!r}")
+    return operator.index(both[0]), operator.index(both[1])
 
 
 def _conv(x: Any, weight: Any, strides: Any, widths: Any, dilations: Any) -> Any:
@@ -318,13 +328,14 @@ def _conv(x: Any, weight: Any, strides: Any, widths: Any, dilations: Any) -> Any
 # Operands
 
 
-def _floats(**given: Any) -> list[Any]:
-    """The arrays that are given, by name, in the one float dtype in which they meet; None stays."""
-    values = {name: as_array(thing, name) for name, thing in given.items() if thing is not None}
+def _floats(required: dict[str, Any], **optional: Any) -> list[Any]:
+    """Arrays by name in the one float dtype in which they meet; an optional one that is None stays None."""
+    given = {**required, **{name: thing for name, thing in optional.items() if thing is not None}}
+    values = {name: as_array(thing, name) for name, thing in given.items()}
     dtype = common_dtype(list(values.values()))
     if dtype.kind == "complex":
         shown = ", ".join(f"{name} {value.dtype}" for name, value in values.items())
         raise TypeError(f"the operands must be real, but they are {shown}")
     if dtype.kind != "float":
         (dtype,) = operand_dtypes("exp", dtype)
-    return [to_dtype(values[name], dtype) if name in values else None for name in given]
+    return [to_dtype(values[name], dtype) if name in values else None for name in (*required, *optional)]

@@ -225,6 +225,7 @@ def test_blocks_in_loops_with_traced_values(rng) -> None:
 
 
 ONES = np.ones((2, 3))
+LINE, KERNEL = np.ones((1, 1, 4)), np.ones((1, 1, 3))
 BAD = [
     (lambda: blocks.softmax(3.0), AxisError, "axis -1 is out of bounds for an array of 0 axes"),
     (lambda: blocks.softmax(ONES, 2), AxisError, "softmax: axis 2 is out of bounds"),
@@ -240,9 +241,12 @@ BAD = [
     (lambda: blocks.conv(ONES, ONES), ValueError, r"\(n, c, \*spatial\)"),
     (lambda: blocks.conv(np.ones((1, 2, 3)), np.ones((1, 1, 2))), ValueError, "x and weight have shapes"),
     (lambda: blocks.conv(np.ones((1, 1, 2)), np.ones((1, 1, 3))), ValueError, "can't be larger than axis 2"),
-    (lambda: blocks.conv(np.ones((1, 1, 4)), np.ones((1, 1, 3)), stride=(1, 1)), ValueError, "stride must be one numb"),
-    (lambda: blocks.conv(np.ones((1, 1, 4)), np.ones((1, 1, 3)), stride=0), ValueError, "step"),
-    (lambda: blocks.conv(np.ones((1, 1, 4)), np.ones((1, 1, 3)), padding=-1), ValueError, "negative"),
+    (lambda: blocks.conv(LINE, KERNEL, stride=(1, 1)), ValueError, "stride must be one numb"),
+    (lambda: blocks.conv(LINE, KERNEL, stride=0), ValueError, "stride must be at least 1, but it is"),
+    (lambda: blocks.conv(LINE, KERNEL, padding=((1,),)), ValueError, "a pair .*before, after"),
+    (lambda: blocks.softmax(None), TypeError, "x must be an array or a number, but it is None"),
+    (lambda: blocks.attention(ONES, None, ONES), TypeError, "key must be an array or a number, but it is None"),
+    (lambda: blocks.conv(LINE, KERNEL, padding=-1), ValueError, "negative"),
 ]  # fmt: skip
 
 
