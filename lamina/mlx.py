@@ -126,7 +126,7 @@ CALLS: dict[str, Callable[..., Any]] = {
     "complex": lambda x, y: mx.view(mx.stack([x, y], axis=-1), mx.complex64).reshape(x.shape),
     "cast": _cast,
     "bitcast": lambda x, dtype: mx.view(x, DTYPES[dtype]),
-    "iota": lambda count, dtype: mx.arange(count).astype(DTYPES[dtype]),
+    "iota": lambda count, dtype: mx.arange(count, dtype=mx.int64).astype(DTYPES[dtype]),
     "concat": lambda arrays, axis: mx.concatenate(arrays, axis=axis),
     "pad": lambda x, value, widths: mx.pad(x, widths, constant_values=value) if widths else x,
     "gather": lambda x, indices: x[tuple(indices)],
@@ -544,7 +544,7 @@ def _memory(scope: "Scope", node: Expr) -> "Made":
             return mx.pad(part, beyond) if cuts else part
         memory = mx.array(mx.reshape(values[slot], (count,)))
         part = values[new_slots[0]][tuple(map(slice, shape))]
-        memory[_strided(mx.arange(count), seen, seen.offset + shift)] = part
+        memory[_strided(mx.arange(count, dtype=mx.int64), seen, seen.offset + shift)] = part
         return mx.reshape(memory, root.shape)
 
     return run, not (shifts or lengths)
