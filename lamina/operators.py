@@ -427,10 +427,10 @@ class Operators:
         ones = tuple(axis for axis, extent in enumerate(self.shape) if extent == 1)
         return FUNCTIONS["squeeze"](self, axis=ones if axis is None else axis)
 
-    @_uses("asarray")
+    @_uses("astype")
     def copy(self, order: Order = "C") -> Any:
-        """A copy of the array. NumPy's ``order`` is taken and has no meaning here."""
-        return FUNCTIONS["asarray"](self, copy=True)
+        """An array of the same elements in memory of its own, in an order of NumPy's."""
+        return FUNCTIONS["astype"](self, self.dtype, order=order)
 
     @_uses("take", "reshape")
     def take(self, indices: Any, axis: int | None = None, out: Any = None, mode: str = "raise") -> Any:

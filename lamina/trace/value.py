@@ -266,10 +266,6 @@ class Value(Operators):
         """Put values at places of the elements in C order."""
         self.__array_function__(np.put, (Value,), (self, indices, values, mode), {})
 
-    def copy(self, order: Any = "C") -> Any:
-        """An array of the same elements in memory of its own, in an order of NumPy's."""
-        return FUNCTIONS["astype"](self, self.dtype, order=order)
-
     # What needs the elements
 
     def __bool__(self) -> bool:

@@ -8,6 +8,7 @@ import pytest
 
 import lamina.dtype as ld
 from lamina.array import Array, asarray, to_numpy
+from lamina.dtype import from_numpy
 from lamina.errors import AxisError
 from lamina.operators import FUNCTIONS, KEYS, Operators
 
@@ -30,14 +31,14 @@ NAMESPACE = {
     name: eager(getattr(np, name.rpartition(".")[2]))
     for keys in KEYS.values()
     for name in keys
-    if name not in ("getitem", "diagonal", "trace", "squeeze", "asarray")
+    if name not in ("getitem", "diagonal", "trace", "squeeze")
 } | {
     "getitem": eager(operator.getitem),
     "diagonal": eager(np.linalg.diagonal),
     "trace": eager(np.linalg.trace),
     "squeeze": eager(lambda x, /, axis: np.squeeze(x, axis)),
     "argsort": eager(lambda x, /, *, axis: np.argsort(x, axis, stable=True)),
-    "asarray": asarray,
+    "astype": eager(lambda x, dtype, **given: x.astype(from_numpy(dtype).numpy, **given)),
 }
 
 
