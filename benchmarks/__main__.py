@@ -1,6 +1,7 @@
 """The command `python -m benchmarks`: measures, prints tables, and keeps them with plots when asked to."""
 
 import argparse
+import itertools
 import shlex
 import sys
 from pathlib import Path
@@ -46,15 +47,20 @@ def main() -> None:
     if options.write and len(chosen) < len(ALL):
         parser.error("--write keeps the whole tables: give it no names")
 
+    # the medium size first: a run that is interrupted has the numbers that are to hold
+    sizes = ["medium"] if options.quick else sorted(options.sizes, key=lambda size: size != "medium")
     asked = contest.Options(
         competitors=[name for name in COMPETITORS if name in options.competitors],
-        # the medium size first: Numba compiles by types alone, and that is where first calls are compared
-        sizes=["medium"] if options.quick else sorted(options.sizes, key=lambda size: size != "medium"),
         compiler=options.compiler,
         seconds=0.1 if options.quick else options.seconds,
         limit=options.limit,
     )
-    facts = [report.machine(), ceilings(), f"lamina's compiler is {options.compiler!r}, {threads()}"]
+    facts = [
+        report.machine(),
+        ceilings(),
+        f"lamina's compiler is {options.compiler!r}, {threads()}",
+        report.load("begins"),
+    ]
     print(*facts, sep="\n")
     programs = [program for program in PROGRAMS if program.name in chosen]
     chosen_costs = [cost for cost in COSTS if cost.name in chosen]
@@ -62,13 +68,13 @@ def main() -> None:
     rows: list[Row] = []
     groups = {program.group: [each for each in programs if each.group == program.group] for program in programs}
     with Progress(console=Console(stderr=True), transient=True) as progress:
-        task = progress.add_task("", total=len(programs) * len(asked.sizes) + len(chosen_costs))
+        task = progress.add_task("", total=len(programs) * len(sizes) + len(chosen_costs))
         try:
-            for name, group in groups.items():
-                progress.update(task, description=name)
-                for result in contest.run(group, asked):
+            for size, (name, group) in itertools.product(sizes, groups.items()):
+                progress.update(task, description=f"{name}, {size}")
+                for result in contest.run(group, size, asked):
                     results.append(result)
-                    progress.update(task, description=result.program.name, advance=1)
+                    progress.advance(task)
             for cost in chosen_costs:
                 progress.update(task, description=cost.name)
                 rows += measure(cost, asked.seconds)
@@ -76,8 +82,9 @@ def main() -> None:
         except KeyboardInterrupt:
             facts.append("interrupted: the programs that are missing were not measured")
 
+    facts.append(report.load("ends"))
     tables, plots = [], {}
-    for size in (size for size in SIZES if size in asked.sizes):
+    for size in (size for size in SIZES if size in sizes):
         found = [result for result in results if result.size == size]
         if found:
             tables += report.programs(found, asked.competitors, sentences(found))

@@ -4,7 +4,6 @@ NumPy, numexpr, Numba and lamina are given NumPy arrays and give NumPy arrays ba
 device already, and is done when its result is.
 """
 
-import functools
 import types
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -51,8 +50,7 @@ def numba_forms(program: Program, compiler: str) -> Iterator[Form]:
             made: Call = numba.njit(function, parallel=parallel)
             return made
 
-        # one dispatcher for all sizes, as Numba compiles by types alone
-        return Form("Numba", label + ", parallel" * parallel, functools.cache(lambda: rebound(source, {}, compiled)))
+        return Form("Numba", label + ", parallel" * parallel, lambda: rebound(source, {}, compiled))
 
     label, source = ("source", program.source) if program.loops is None else ("loops", program.loops)
     yield form(source, label, False)

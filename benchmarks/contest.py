@@ -59,42 +59,41 @@ class Options:
     """What is asked of the processes: `seconds` for each competitor's samples, `limit` for any one thing they do."""
 
     competitors: Sequence[str]
-    sizes: Sequence[str]
     compiler: str
     seconds: float
     limit: float
 
 
-# A program and a size; and with a competitor and its form.
-Task = tuple[str, str]
-Place = tuple[str, str, str, str]
+# A program, a competitor, and its form.
+Place = tuple[str, str, str]
 
 
-def run(programs: Sequence[Program], options: Options) -> Iterator[Result]:
-    """The results of programs, each at all sizes one after another; they share a process as long as it lives."""
-    tasks = {(program.name, size): program for program in programs for size in options.sizes}
+def run(programs: Sequence[Program], size: str, options: Options) -> Iterator[Result]:
+    """The results of programs at a size, one after another; they share a process as long as it lives."""
+    tasks = {program.name: program for program in programs}
     skipped: dict[Place, str] = {}
     while tasks:
-        events, ending = yield from _process(tasks, options, skipped)
+        events, ending = yield from _process(tasks, size, options, skipped)
         if not tasks:
             break
         first = next(iter(tasks))
         at = next((event for event in reversed(events) if event["event"] == "at"), None)
-        place = None if at is None else (at["program"], at["size"], at["competitor"], at["form"])
-        if at is None or place is None or place[:2] != first or place in skipped:
+        place = None if at is None else (at["program"], at["competitor"], at["form"])
+        if at is None or place is None or place[0] != first or place in skipped:
             # nobody to leave out: the process fails by itself
             found = {name: Measurement(name, reason=f"the process failed: {ending}") for name in options.competitors}
-            yield Result(tasks.pop(first), first[1], found=found)
+            yield Result(tasks.pop(first), size, found=found)
         else:
             skipped[place] = f"{ending} in its {at['phase']} call"
 
 
 def _process(
-    tasks: dict[Task, Program], options: Options, skipped: dict[Place, str]
+    tasks: dict[str, Program], size: str, options: Options, skipped: dict[Place, str]
 ) -> Generator[Result, None, tuple[list[dict[str, Any]], str]]:
-    """The results of one process, whose tasks are taken off the list; what it told last, and how it ended."""
+    """The results of one process, whose programs are taken off the list; what it told last, and how it ended."""
     job = {
-        "tasks": list(tasks),
+        "programs": list(tasks),
+        "size": size,
         "skipped": list(skipped),
         "competitors": list(options.competitors),
         "compiler": options.compiler,
@@ -120,8 +119,7 @@ def _process(
                     event = json.loads(line)
                     events.append(event)
                     if event["event"] == "done":
-                        task = event["program"], event["size"]
-                        yield _result(tasks.pop(task), task[1], events, skipped)
+                        yield _result(tasks.pop(event["program"]), size, events, skipped)
                         events = []
             except BaseException:  # the run is interrupted
                 process.kill()
@@ -139,8 +137,8 @@ def _result(program: Program, size: str, events: Sequence[dict[str, Any]], skipp
     """One size, from the events that tell of it; of several forms the fastest whose results are right stands."""
     result = Result(program, size)
     forms: dict[tuple[str, str], Measurement] = {}
-    for (name, where, competitor, form), reason in skipped.items():
-        if (name, where) == (program.name, size):
+    for (name, competitor, form), reason in skipped.items():
+        if name == program.name:
             forms[competitor, form] = Measurement(competitor, form, reason=reason)
     for event in events:
         if event["event"] == "bytes":

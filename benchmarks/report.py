@@ -163,6 +163,15 @@ def machine() -> str:
     )
 
 
+def load(when: str) -> str:
+    """How many processes wanted to run in the last minutes: beside a busy machine's numbers."""
+    try:
+        one, five, _ = os.getloadavg()
+    except (AttributeError, OSError):
+        return f"when the run {when}: the load is unknown"
+    return f"when the run {when}: a load of {one:.1f} in the last minute, {five:.1f} in the last five"
+
+
 def page(tables: Sequence[Table], command: str, facts: Sequence[str], plots: Sequence[Path]) -> str:
     """The tables as a page, to keep beside the benchmarks."""
     text = (

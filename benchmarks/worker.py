@@ -46,7 +46,6 @@ class Runner:
         self.form, self.limit = form, limit
         self.where = {
             "program": program.name,
-            "size": size,
             "competitor": form.competitor,
             "form": form.label,
         }
@@ -182,7 +181,7 @@ def measure(program: Program, size: str, forms: Sequence[Form], seconds: float, 
     arguments = program.made(size)
     expected = program.source(*arguments)
     nbytes = sum(each.nbytes for each in arrays_in([*program.made(size), expected]))
-    say("bytes", program=program.name, size=size, bytes=nbytes)
+    say("bytes", program=program.name, bytes=nbytes)
     runners = []
     for form in [*forms, *([copying(nbytes)] if program.bound == "memory" else [])]:
         runner = Runner(program, form, size, limit)
@@ -232,17 +231,14 @@ def main() -> None:
     job = json.loads(sys.argv[1])
     skipped = {tuple(each) for each in job["skipped"]}
     warm_up(job["competitors"], job["compiler"])
-    forms: dict[str, list[Form]] = {}
-    absent: dict[str, dict[str, str]] = {}
-    for name, size in job["tasks"]:
+    for name in job["programs"]:
         program = named(name)
-        if name not in forms:
-            forms[name], absent[name] = forms_of(program, job["competitors"], job["compiler"])
-        for competitor, why in absent[name].items():
-            say("failed", program=name, size=size, competitor=competitor, form="", reason=why)
-        taking_part = [form for form in forms[name] if (name, size, form.competitor, form.label) not in skipped]
-        measure(program, size, taking_part, job["seconds"], job["limit"])
-        say("done", program=name, size=size)
+        forms, absent = forms_of(program, job["competitors"], job["compiler"])
+        for competitor, why in absent.items():
+            say("failed", program=name, competitor=competitor, form="", reason=why)
+        taking_part = [form for form in forms if (name, form.competitor, form.label) not in skipped]
+        measure(program, job["size"], taking_part, job["seconds"], job["limit"])
+        say("done", program=name)
 
 
 def forms_of(program: Program, competitors: Sequence[str], compiler: str) -> tuple[list[Form], dict[str, str]]:

@@ -41,7 +41,7 @@ def heat_jax(plate, rate, steps):
 
 
 def plate(size, rng):
-    return rng.random((size, size)), 0.2, 20
+    return rng.random((size, size)), 0.2, 10
 
 
 def game_of_life(cells):

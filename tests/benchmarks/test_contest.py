@@ -25,11 +25,11 @@ import json, os, sys, time
 job = json.loads(sys.argv[1])
 def say(event, **what):
     print(json.dumps({"event": event, **what}), flush=True)
-for name, size in job["tasks"]:
+for name in job["programs"]:
     if name == "mute":
         sys.exit("nothing works")
     for competitor in job["competitors"]:
-        place = {"program": name, "size": size, "competitor": competitor, "form": ""}
+        place = {"program": name, "competitor": competitor, "form": ""}
         if list(place.values()) in job["skipped"]:
             continue
         say("at", phase="first", **place)
@@ -39,7 +39,7 @@ for name, size in job["tasks"]:
             sys.exit("Timeout (0:00:07)!")
         say("first", seconds=1.0, wrong="", note="", **place)
         say("steady", seconds=0.5, spread=0.1, peak=8, **place)
-    say("done", program=name, size=size)
+    say("done", program=name)
 """
 
 
@@ -49,10 +49,10 @@ def program(name: str, bound: str = "") -> Program:
 
 def test_a_process_that_dies_costs_one_competitor(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(contest, "WORKER", ("-c", WORKER))
-    options = Options(["A", "B", "C"], ["medium", "small"], "native", 0.1, 7.0)
-    found = list(contest.run([program("quiet"), program("fatal"), program("mute"), program("last")], options))
-    names = ["quiet", "quiet", "fatal", "fatal", "mute", "mute", "last", "last"]
-    assert [(each.program.name, each.size) for each in found] == list(zip(names, ["medium", "small"] * 4, strict=True))
+    options = Options(["A", "B", "C"], "native", 0.1, 7.0)
+    names = ["quiet", "fatal", "mute", "last"]
+    found = list(contest.run([program(name) for name in names], "small", options))
+    assert [(each.program.name, each.size) for each in found] == [(name, "small") for name in names]
     by_name = {each.program.name: each for each in found}
     assert {name: by_name["quiet"].steady(name) for name in "ABC"} == {"A": 0.5, "B": 0.5, "C": 0.5}
     fatal = by_name["fatal"].found
