@@ -387,11 +387,13 @@ def _signature(leaf: Any) -> Any:
         return kind, leaf.dtype, leaf.shape, leaf.flags.writeable, leaf.strides
     if isinstance(leaf, np.generic):
         return kind, leaf.dtype
+    if kind is slice:  # which has no hash in Python 3.11
+        return kind, repr(leaf)
     # sets of 1 and of True are equal, as are Decimal("1.0") and Decimal("1.00")
     return (kind, leaf, repr(leaf)) if kind.__name__ in _EQUAL_BUT_NOT_ALIKE else (kind, leaf)
 
 
-_EQUAL_BUT_NOT_ALIKE = frozenset({"frozenset", "Decimal", "range", "slice"})
+_EQUAL_BUT_NOT_ALIKE = frozenset({"frozenset", "Decimal", "range"})
 
 
 def _number_key(leaf: Any) -> Any:
@@ -515,7 +517,7 @@ def _expect_arguments(called: Defn, args: tuple[Any, ...], kwargs: dict[str, Any
 
 def _expect_hashable(leaf: Any) -> None:
     try:
-        hash(leaf)
+        hash((leaf.start, leaf.stop, leaf.step) if type(leaf) is slice else leaf)
     except TypeError as error:
         raise TypeError(
             "that is no array, number or container of them, and it can't be static, because it isn't hashable"
@@ -569,7 +571,9 @@ def _returned(
             return leaves[given]
         if leaf.memory >= 0:
             array = seen(results[leaf.memory], leaf)
-            if leaf.lengths and sum(isinstance(each, Output) and each.memory == leaf.memory for each in returned) == 1:
+            if leaf.lengths and not any(
+                isinstance(each, Output) and each is not leaf and each.memory == leaf.memory for each in returned
+            ):
                 array = array.copy("K")  # what is beyond the lengths need not be kept
         else:
             root = params[-1 - leaf.memory]
@@ -591,7 +595,11 @@ def _returned(
             return decoded(array, int(results[leaf.code]))
         return array[()] if leaf.kind is Kind.SCALAR else array.item()
 
-    return unflatten(entry.traced.structure, [result(leaf) for leaf in returned])
+    made: dict[int, Any] = {}  # what is returned twice is one thing
+    for leaf in returned:
+        if id(leaf) not in made:
+            made[id(leaf)] = result(leaf)
+    return unflatten(entry.traced.structure, [made[id(leaf)] for leaf in returned])
 
 
 def _write(writes: Sequence[tuple[np.ndarray, np.ndarray]]) -> None:

@@ -1077,3 +1077,11 @@ def test_fields_of_records_are_read_and_written_where_they_are(start, step):
         lamina.defn(doubled)(records["a"], records["a"][::-1])
     doubled(expected["a"], expected["a"][::-1])
     np.testing.assert_array_equal(records, expected)
+
+
+def test_slices_are_static() -> None:
+    f, x = lamina.defn(lambda x, key: x[key] * 2, strict=True), np.arange(6.0)
+    for key in (slice(1, 4), slice(None, None, 2), slice(4, 1, -1), slice(1, 4)):
+        np.testing.assert_array_equal(f(x, key), x[key] * 2)
+    from_bool = lamina.defn(lambda x, start: x[start:], strict=True)
+    assert from_bool(x, True).tolist() == x[1:].tolist() and from_bool(x, False).tolist() == x.tolist()

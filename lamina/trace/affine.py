@@ -5,6 +5,7 @@ says between which forms an index or a length lies; `is_at_least` proves an ineq
 its place, the innermost index first. What can't be proved isn't false: it is computed when the program runs.
 """
 
+import math
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -69,7 +70,8 @@ def _form(node: Expr, scope: Scope) -> Form:
         return _form(outer, scope.parent)
     if node.op == "constant" and node.dtype.kind in ("signed", "unsigned"):
         return Form({}, node.args[0])
-    if node.op == "cast" and node.args[0].dtype.kind in ("signed", "unsigned") and node.dtype == dt.int64:
+    source = node.args[0].dtype if node.op == "cast" else None
+    if source is not None and node.dtype == dt.int64 and source.kind in ("signed", "unsigned") and source != dt.uint64:
         return _form(node.args[0], scope)
     if node.dtype == dt.int64 and node.op in ("add", "subtract"):
         return _sum(_form(node.args[0], scope), _form(node.args[1], scope), 1 if node.op == "add" else -1)
@@ -142,17 +144,32 @@ _STEPS = 8
 
 def _least(x: Form, steps: int = _STEPS) -> int | None:
     """A number that a form is proved not to be below."""
-    facts = scope_now().root.facts
-    known = [node for node in x.terms if node in facts]
     if not x.terms:
         return x.constant
-    if not known or len(known) < len(x.terms) or steps == 0:
+    facts = scope_now().root.facts
+    found = {node: facts.get(node) or _of_itself(node) for node in x.terms}
+    known: dict[Expr, Fact] = {node: fact for node, fact in found.items() if fact is not None}
+    if len(known) < len(found) or steps == 0:
         return None
-    innermost = max(known, key=lambda node: facts[node].serial)
-    count, fact = x.terms[innermost], facts[innermost]
+    innermost, fact = max(known.items(), key=lambda each: each[1].serial)
+    count = x.terms[innermost]
     rest = Form({node: n for node, n in x.terms.items() if node is not innermost}, x.constant)
-    found = (_least(_sum(rest, bound, count), steps - 1) for bound in (fact.low if count > 0 else fact.high))
-    return max((each for each in found if each is not None), default=None)
+    bounds = (_least(_sum(rest, bound, count), steps - 1) for bound in (fact.low if count > 0 else fact.high))
+    return max((each for each in bounds if each is not None), default=None)
+
+
+def _of_itself(node: Expr) -> Fact | None:
+    """What is known of a node by its op: a place in an array, or a number of elements."""
+    high = None
+    if node.op in ("argmax", "argmin"):
+        high = node.args[0].shape[node.args[1]] - 1
+    elif node.op == "searchsorted":
+        high = node.args[0].shape[0]
+    elif node.op == "sum" and node.args[0].op == "cast" and node.args[0].args[0].dtype == dt.bool:
+        high = math.prod(node.args[0].shape[axis] for axis in node.args[1])
+    elif node.op == "remainder" and node.args[1].op == "constant" and node.args[1].args[0] > 0:
+        high = node.args[1].args[0] - 1
+    return None if high is None else Fact((Form({}, 0),), (Form({}, high),), -1)
 
 
 # Arithmetic
@@ -164,7 +181,10 @@ def integer(thing: Any) -> Integer:
         return int(thing)
     if thing.expr.op == "constant":
         return int(thing.expr.args[0])
-    return to_dtype(with_kind(thing, Kind.SCALAR), dt.int64)
+    scalar = with_kind(thing, Kind.SCALAR)
+    if scalar.dtype == dt.uint64:  # what int64 doesn't hold is beyond every axis
+        scalar = emit("minimum", scalar, constant(2**62, dt.uint64), kind=Kind.SCALAR)
+    return to_dtype(scalar, dt.int64)
 
 
 def value_of(x: Integer) -> Value:

@@ -14,6 +14,7 @@ from lamina.trace.choice import same_alias, store
 from lamina.trace.fitting import within_bounds
 from lamina.trace.function import function
 from lamina.trace.masks import masked
+from lamina.trace.picked import expect_mask, holds_places
 from lamina.trace.value import Kind, Value
 
 
@@ -77,7 +78,12 @@ def setitem(x: Any, key: Any, value: Any, /) -> None:
         write(under.view, under.chosen(fitted(under.spread(given), under.view)))
         return
     if type(target) is Bounded and type(key) is Bounded and key.dtype == dt.bool and not memory(given).shape:
-        write(target, FUNCTIONS["where"](key, to_dtype(memory(given), target.dtype), target))
+        expect_mask(target, key)
+        beside = (..., *[None] * (target.ndim - key.ndim))
+        write(target, FUNCTIONS["where"](key[beside], to_dtype(memory(given), target.dtype), target))
+        return
+    if type(target) is Value and holds_places(key):
+        write(target, FUNCTIONS["scatter"](target, key, given))
         return
     whole = key if isinstance(key, tuple) else (key,)
     if not any(item is Ellipsis for item in whole):

@@ -17,6 +17,7 @@ from lamina import dtype as dt
 from lamina.array import Array, asarray
 from lamina.layout import Layout, move
 from lamina.trace.affine import is_at_least
+from lamina.trace.bounded import Bounded
 from lamina.trace.build import (
     apply_move,
     as_value,
@@ -125,7 +126,7 @@ def _entry(thing: Any) -> Any:
         return np.asarray(thing)
     if isinstance(thing, (int, np.integer)):
         return _within_64_bits(int(thing))
-    if isinstance(thing, (Value, Array, np.ndarray)):
+    if isinstance(thing, (Value, Bounded, Array, np.ndarray)):
         value = as_value(thing)
     elif isinstance(thing, (str, bytes, float, complex, np.inexact)):
         raise IndexError(_NO_INDEX)
@@ -282,7 +283,7 @@ def _gathered(x: Value, key: Key, gathered: Sequence[Item]) -> Value:
     else:  # bools alone
         whole = reshape(x, (1, *x.shape))
         x = emit("copy", whole) if 0 not in shape else broadcast_to(constant(0, x.dtype), (0, *x.shape))
-    before = _axes_before(key)
+    before = axes_before(key)
     rank = len(shape)
     behind = [rank + stored.index(axis) for axis in rest]
     return permute(x, (*behind[:before], *range(rank), *behind[before:]))
@@ -305,7 +306,7 @@ def _index_shape(shapes: Sequence[Shape]) -> Shape:
         ) from None
 
 
-def _axes_before(key: Key) -> int:
+def axes_before(key: Key) -> int:
     """How many sliced axes come before those of the index arrays."""
     return sum(item.what is What.SLICE for item in key.items[: _place(key)])
 

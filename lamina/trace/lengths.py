@@ -27,7 +27,7 @@ from lamina.trace.fitting import (
     padded,
     shrunk,
 )
-from lamina.trace.picked import count_of, nonzero
+from lamina.trace.picked import count_of, expect_mask, gathered, holds_places, nonzero, scattered
 from lamina.trace.reduction import axes_of, axis_of
 from lamina.trace.shapes import along
 from lamina.trace.value import Kind, Value
@@ -43,8 +43,10 @@ def rule_for(name: str, args: tuple[Any, ...]) -> Rule | None:
     if name in _MAKERS:
         extents = args[0] if args and type(args[0]) in (list, tuple) else args
         return _MAKERS[name] if any(map(is_undecided_integer, extents)) else None
+    if name not in _OF_LISTS:
+        return None
     is_listed = any(type(arg) in (list, tuple) and any(type(each) is Bounded for each in arg) for arg in args)
-    return RULES.get(name) if is_listed else None
+    return RULES[name] if is_listed else None
 
 
 # Families
@@ -54,17 +56,27 @@ def _elementwise(name: str) -> Rule:
     def rule(*things: Any, **options: Any) -> Any:
         if options:
             return NotImplemented
+        if name == "pow" and type(things[1]) is Bounded:  # which must not be negative, of integers
+            things = things[0], Bounded(filled(things[1].value, things[1].lengths, 0), things[1].lengths)
         values, lengths = aligned(things)
         return bounded(FUNCTIONS[name](*values), lengths)
 
     return rule
 
 
+def _clip(x: Any, min: Any = None, max: Any = None, out: None = None) -> Any:
+    if out is not None:
+        return NotImplemented
+    bounds = {name: bound for name, bound in (("min", min), ("max", max)) if bound is not None}
+    values, lengths = aligned((x, *bounds.values()))
+    return bounded(FUNCTIONS["clip"](values[0], **dict(zip(bounds, values[1:], strict=True))), lengths)
+
+
 def _mapped(name: str) -> Rule:
     """Functions of one array whose result has its shape, whatever the options say."""
 
     def rule(x: Any, *args: Any, **options: Any) -> Any:
-        if any(type(each) is Bounded for each in (*args, *options.values())):
+        if type(x) is not Bounded or any(type(each) is Bounded for each in (*args, *options.values())):
             return NotImplemented
         return bounded(FUNCTIONS[name](x.value, *args, **options), x.lengths)
 
@@ -258,8 +270,8 @@ def _vecdot(x: Any, y: Any, **options: Any) -> Any:
 # Shapes
 
 
-def _permute_dims(x: Any, axes: Any) -> Any:
-    order = tuple(axis_of(axis, x.ndim) for axis in axes)
+def _permute_dims(x: Any, axes: Any = None) -> Any:
+    order = tuple(range(x.ndim))[::-1] if axes is None else tuple(axis_of(axis, x.ndim) for axis in axes)
     keys = {i: x.lengths[axis] for i, axis in enumerate(order) if axis in x.lengths}
     if not x.value.lengths:
         return Bounded(FUNCTIONS["permute_dims"](x.value, order), keys)
@@ -370,23 +382,22 @@ def _getitem(x: Any, key: Any) -> Any:
         return _picked(x, key)
     if type(x) is Bounded:
         return window(x, key)
-    return _gathered(padded(x), key) if type(key) is Bounded else NotImplemented
-
-
-def _gathered(x: Value, index: Bounded) -> Any:
-    """The elements at traced places, of which some count: the others are those of the first one."""
-    if index.dtype.kind not in ("signed", "unsigned") or not x.ndim or not (x.shape[0] or 0 in index.value.shape):
+    if not holds_places(key):
         return NotImplemented
-    places = filled(index.value, index.lengths, 0)
-    return Bounded(FUNCTIONS["getitem"](x, places), index.lengths)
+    if type(key) is Bounded and key.ndim != 1 and padded(x).ndim and padded(x).shape[0]:
+        return Bounded(FUNCTIONS["getitem"](x, filled(key.value, key.lengths, 0)), key.lengths)
+    return gathered(padded(x), key)
+
+
+def _scatter(x: Any, index: Any, values: Any, combine: str = "set") -> Any:
+    if type(x) is Bounded or not holds_places(index):
+        return NotImplemented
+    return scattered(padded(x), index, values, combine)
 
 
 def _picked(x: Bounded, mask: Bounded) -> Any:
     """The elements along the first axis where a mask as long as it is true."""
-    extent = extents_of(x)[0]
-    if not is_same(extent, mask.lengths[0]):
-        agrees = emit("equal", value_of(extent), value_of(mask.lengths[0]))
-        perform_check(agrees, IndexError, "boolean index did not match indexed array along axis 0")
+    expect_mask(x, mask)
     bound = min(x.value.shape[0], mask.value.shape[0])
     flat = filled(shrunk(mask.value, 0, bound), mask.lengths, False)
     taken = along(shrunk(x.value, 0, bound), 0, emit("true_places", flat))
@@ -402,12 +413,13 @@ def _nonzero(x: Any) -> Any:
 def _take(x: Any, indices: Any, **options: Any) -> Any:
     if type(x) is Bounded or options.keys() - {"axis"} or options.get("axis") not in (None, 0) or padded(x).ndim != 1:
         return NotImplemented
-    return _gathered(padded(x), indices)
+    return gathered(padded(x), indices)
 
 
+_OF_LISTS = frozenset({"concat", "getitem", "np.concatenate", "scatter"})  # whose arguments are tuples and lists
 _ELEMENTWISE = """
     abs acos acosh add angle asin asinh atan atan2 atanh bitwise_and bitwise_invert bitwise_left_shift bitwise_or
-    bitwise_right_shift bitwise_xor cbrt ceil clip conj copysign cos cosh deg2rad divide equal erf exp exp2 expm1 fabs
+    bitwise_right_shift bitwise_xor cbrt ceil conj copysign cos cosh deg2rad divide equal erf exp exp2 expm1 fabs
     float_power floor floor_divide fmax fmin fmod gcd greater greater_equal heaviside hypot imag isfinite isinf isnan
     lcm less less_equal log log1p log2 log10 logaddexp logaddexp2 logical_and logical_not logical_or logical_xor maximum
     minimum modf multiply nan_to_num negative nextafter not_equal positive pow rad2deg real reciprocal remainder rint
@@ -427,6 +439,7 @@ RULES: dict[str, Rule] = {
     "searchsorted": _searchsorted,
     **{name: _product(name) for name in ("matmul", "dot", "inner")},
     "asarray": _asarray,
+    "clip": _clip,
     "concat": _concat,
     "diff": _diff,
     "getitem": _getitem,
@@ -440,6 +453,7 @@ RULES: dict[str, Rule] = {
     "np.cumsum": _cumulative("cumulative_sum"),
     "permute_dims": _permute_dims,
     "reshape": _reshape,
+    "scatter": _scatter,
     "take": _take,
     "vecdot": _vecdot,
 }

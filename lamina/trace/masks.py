@@ -94,6 +94,8 @@ def masked(target: Value, key: Any) -> Masked | None:
         )
     axis = sum(rest if item is Ellipsis else not _is_integer(item) for item in whole[:place])
     view = FUNCTIONS["getitem"](target, (*whole[:place], *[slice(None)] * mask.ndim, *whole[place + 1 :]))
+    if type(view) is Bounded:
+        return None
     for i, extent in enumerate(mask.shape):
         if extent != view.shape[axis + i]:
             raise IndexError(

@@ -1,11 +1,18 @@
 """Elements that are picked at run time: where a mask is true, at places of which some count."""
 
 import math
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from lamina import dtype as dt
 from lamina.operators import FUNCTIONS
+from lamina.trace.affine import is_same, value_of
 from lamina.trace.bounded import Bounded, cut
-from lamina.trace.build import emit, reshape
+from lamina.trace.build import emit, perform_check, reshape, slice_axis, to_dtype
+from lamina.trace.fitting import aligned, extents_of, filled, shrunk
+from lamina.trace.index import axes_before, parse
+from lamina.trace.reduction import filled as full
 from lamina.trace.shapes import along
 from lamina.trace.value import Kind, Value
 from lamina.trace.windows import note_length
@@ -23,6 +30,16 @@ def selected(view: Value, mask: Value, axis: int, is_first: bool) -> Bounded:
     at = 0 if is_first else axis
     lengths = {at: count_of(flat)}
     return Bounded(cut(taken, taken.shape, lengths), lengths)
+
+
+def expect_mask(x: Bounded, mask: Bounded) -> None:
+    """Raise IndexError for a mask of more axes than x has; at run time, where one isn't as long as that of x."""
+    if mask.ndim > x.ndim:
+        raise IndexError(f"too many indices for array: array is {x.ndim}-dimensional, but {mask.ndim} were indexed")
+    for axis, (extent, wanted) in enumerate(zip(extents_of(mask), extents_of(x), strict=False)):
+        if not is_same(extent, wanted):
+            message = f"boolean index did not match indexed array along axis {axis}"
+            perform_check(emit("equal", value_of(extent), value_of(wanted)), IndexError, message)
 
 
 def count_of(flat: Value) -> Value:
@@ -45,3 +62,71 @@ def nonzero(mask: Value) -> tuple[Bounded, ...]:
         )
         behind *= extent
     return tuple(reversed(found))
+
+
+# Places of which some count, in a key
+
+
+class _Places(NamedTuple):
+    """A key whose arrays of places have values up to their bound, and the axis and length of these in the result."""
+
+    key: tuple[Any, ...]
+    axis: int
+    length: Value
+
+
+def holds_places(key: Any) -> bool:
+    """Whether a key has an array of places whose length a run alone knows."""
+    return any(_is_places(item) for item in (key if isinstance(key, tuple) else (key,)))
+
+
+def _is_places(item: Any) -> bool:
+    return type(item) is Bounded and item.dtype.kind in ("signed", "unsigned")
+
+
+def _places_in(x: Value, key: Any) -> _Places | None:
+    """What a key of vectors of one length, slices, integers and ``...`` names; None for other keys.
+
+    Beyond the length the places are those of the first elements.
+    """
+    items = key if isinstance(key, tuple) else (key,)
+    vectors = [item for item in items if _is_places(item)]
+    others = (item for item in items if not _is_places(item))
+    is_plain = all(item is Ellipsis or isinstance(item, (slice, int, np.integer)) for item in others)
+    if not is_plain or any(vector.ndim != 1 for vector in vectors):
+        return None
+    length = vectors[0].lengths[0]
+    if not all(is_same(vector.lengths[0], length) for vector in vectors):
+        return None
+    bound = min(vector.value.shape[0] for vector in vectors)
+    values = tuple(filled(shrunk(item.value, 0, bound), {0: length}, 0) if _is_places(item) else item for item in items)
+    read = parse(values, x.shape)
+    indexed = [item.axis for item in read.items if item.index is not None]
+    if bound and any(not x.shape[axis] for axis in indexed):
+        return None
+    return _Places(values, axes_before(read), length)
+
+
+def gathered(x: Value, key: Any) -> Any:
+    """The elements at places of which some count; NotImplemented for other keys than `scattered` takes."""
+    places = _places_in(x, key)
+    if places is None:
+        return NotImplemented
+    return Bounded(FUNCTIONS["getitem"](x, places.key), {places.axis: places.length})
+
+
+def scattered(x: Value, key: Any, values: Any, combine: str) -> Any:
+    """A copy of an array with values at places of which some count; NotImplemented for other keys.
+
+    What doesn't count is put behind the last element, and cut off.
+    """
+    places = _places_in(x, key)
+    if places is None:
+        return NotImplemented
+    size = math.prod(x.shape)
+    at = FUNCTIONS["getitem"](reshape(emit("iota", size, dt.int64), x.shape), places.key)
+    where = Bounded(filled(at, {places.axis: places.length}, size), {places.axis: places.length})
+    (into, put), _ = aligned((where, values), fixed=True)
+    line = emit("concat", (reshape(x, (size,)), full(0, x.dtype, (1,))), 0)
+    put = to_dtype(FUNCTIONS["broadcast_to"](put, into.shape), x.dtype)
+    return reshape(slice_axis(emit("scatter", line, (into,), put, combine), 0, 0, size), x.shape)

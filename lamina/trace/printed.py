@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lamina import dtype as dt
-from lamina.trace.build import constant, node_of, scope_now
+from lamina.trace.bounded import Bounded
+from lamina.trace.build import constant, holds_value, node_of, scope_now
 from lamina.trace.state import Untraceable, is_traced
 from lamina.trace.value import Kind, Value
 
@@ -59,6 +60,10 @@ def text(called: Any, *parts: Any) -> Any:
 
 def shown(thing: Any) -> Any:
     """What is formatted: a traced value has no text yet."""
+    if type(thing) in (list, tuple, set, dict) and holds_value(thing.values() if type(thing) is dict else thing):
+        raise Untraceable("the text of a container of traced values is asked for; show them one by one with print")
+    if type(thing) is Bounded:
+        return thing.settled()
     if type(thing) is not Value:
         return thing
     if thing.is_traced:
@@ -68,6 +73,7 @@ def shown(thing: Any) -> Any:
 
 def print_(*args: Any, **kwargs: Any) -> None:
     """``print``, in order, when the program runs."""
+    args = tuple(arg if type(arg) is Text else shown(arg) if type(arg) is not Value else arg for arg in args)
     values = [value for arg in args for value in _values_in(arg)]
     held = [value.kind for value in values]
 

@@ -113,13 +113,18 @@ def stage(name: str, call: Callable[[list[Any]], Any], leaves: Sequence[Any], ar
         held = [*cells.values(), *(cell for cell in scope.captured_cells.values() if cell.writable)]
         updates = [(cell.start, scope.read(cell)) for cell in held if scope.read(cell) is not cell.start]
         kept = _Results(scope, places, bool(updates))
-        results = [kept.output(leaf) if _is_array(leaf) else leaf for leaf in returned]
+        same: dict[int, Output] = {}  # an array that is returned twice is one array
+        for leaf in returned:
+            if _is_array(leaf) and id(leaf) not in same:
+                same[id(leaf)] = kept.output(leaf)
+        results = [same.get(id(leaf), leaf) for leaf in returned]
     effects, outputs, nodes, news = substitute(
         (scope.effects, kept.nodes, [leaf.node for leaf in results if isinstance(leaf, Output)], updates),
         scope.written_tensors(),
     )
-    renewed = iter(nodes)
-    results = [leaf._replace(node=next(renewed)) if isinstance(leaf, Output) else leaf for leaf in results]
+    outs = [leaf for leaf in results if isinstance(leaf, Output)]
+    renewed = {id(leaf): leaf._replace(node=node) for leaf, node in zip(outs, nodes, strict=True)}
+    results = [renewed.get(id(leaf), leaf) for leaf in results]
     if updates and scope.shared:
         raise Untraceable(f"{scope.shared[0]}, and one of them is written; pass both as arguments")
     graph = Graph(params, tuple(outputs), tuple(effects), name, tuple(news))

@@ -281,7 +281,10 @@ class Value(Operators):
         return complex(self.demanded("complex(…)", "x.astype(np.complex128)"))
 
     def __index__(self) -> int:
-        if self.dtype.kind not in ("signed", "unsigned") or self.shape:
+        is_integer = self.dtype.kind in ("signed", "unsigned") or (
+            self.kind is Kind.NUMBER and self.dtype.kind == "bool"
+        )
+        if not is_integer or self.shape:
             raise TypeError("only integer scalar arrays can be converted to a scalar index")
         wanted, instead = "an index, a length or range(…)", "lamina.fori_loop, or an index through x[i] with x traced"
         return int(self.demanded(wanted, instead))

@@ -355,6 +355,127 @@ def other_dtypes(n, b, f):
     )
 
 
+# What was found by others
+
+
+@given(lambda rng: (np.array([[1.0, 2, 3], [4, 5, 6], [7, 8, 9], [-1, -1, -1]]),))
+def rows_of_rows_are_written(a):
+    A = a[a[:, 0] > 0]
+    A[A[:, 1] > 4] = 0
+    return A
+
+
+@given(lambda rng: (5 * rng.normal(size=(9, 9)),))
+def rows_of_a_view_are_written(a):
+    for i in range(9):
+        v = a[i - 8 :]
+        v[v[:, 1] > 4] = 0
+    return a
+
+
+@given(lambda rng: (np.array([[1, 2, 3, 4, -2, -0.5], [1, 2, -3, 4, -2, -2]][rng.integers(2)]),))
+def a_mask_of_another_length(x):
+    y = x[x > 0]
+    z = x[x < -1]
+    y[z < 0] = 0
+    return y
+
+
+@given(vector)
+def places_are_written(x):
+    n = np.nonzero(x > 0)[0]
+    x[n] += 1
+    x[np.nonzero(x < 0)] = 5
+    x[np.where(x > 1.5)] *= 2
+    np.add.at(x, n, 1)
+    return x[np.nonzero(x > 1)], n
+
+
+@given(lambda rng: (rng.normal(size=(6, 6)),))
+def places_of_rows_and_columns(a):
+    i = np.nonzero(a[:, 0] > 0)[0]
+    a[i] = 0
+    a[i, 1] = 1
+    a[:, i[:2]] -= 2
+    r, c = np.nonzero(a > 0)
+    return a[r, c], a[i, 1], a[:, i[:1]], a[np.nonzero(a > 1)]
+
+
+@given(lambda rng: (rng.normal(size=12), rng.normal(size=12)))
+def some_places_are_written(x, y):
+    n = np.nonzero(x > 0)[0]
+    y[n[:4]] = x[n[:4]]
+    return y
+
+
+@given(lambda rng: (np.array([0, 2, 3, 5, 6, 6, 8, 9, 9, 10, 11]), np.array([1, 2, 3, 3, 4, 5, 6, 7, 8, 9, 0])))
+def breadth_first(ptr, ix):
+    n = len(ptr) - 1
+    dist = np.full(n, -1)
+    dist[0] = 0
+    front = np.zeros(n, bool)
+    front[0] = True
+    for step in range(n):
+        nxt = np.zeros(n, bool)
+        for u in range(n):
+            if front[u]:
+                nxt[ix[ptr[u] : ptr[u + 1]]] = True
+        nxt &= dist < 0
+        dist[nxt] = step + 1
+        front = nxt
+    return dist
+
+
+@given(lambda rng: (np.array([1, 2, -3, 4]),))
+def powers_of_what_is_picked(n):
+    y = n[n > 0]
+    return 2 ** (y - 1)
+
+
+@given(lambda rng: (rng.integers(-3, 5, 12),))
+def powers_of_slices(n):
+    t = 0
+    for i in range(len(n)):
+        t += (2 ** np.abs(n[i:])).sum()
+    return t
+
+
+@given(vector)
+def clipped(x):
+    y = x[x > 0]
+    return np.clip(y, 0.2, 1), np.clip(y, 0.5, None), np.clip(y, None, 0.5), y.clip(0, 1)
+
+
+@given(lambda rng: (rng.normal(size=(5, 3)),))
+def transposed(a):
+    A = a[a[:, 0] > 0]
+    return np.transpose(A), A.T, A.transpose(1, 0)
+
+
+@given(lambda rng: (rng.normal(size=12), np.array([2**63, 2**64 - 1], np.uint64)))
+def bounds_beyond_int64(x, p):
+    return x[p[0] :], x[: p[1]]
+
+
+@given(vector)
+def twice_the_same(x):
+    y = x[x > 0]
+    return y, y, x[2:]
+
+
+@given(vector)
+def lengths_are_printed(x):
+    y = x[x > 0]
+    print(len(y), y.max())
+    return len(y)
+
+
+@given(vector)
+def as_many_as_there_are(x):
+    k = np.argmax(x)
+    return np.zeros(k), np.zeros(np.count_nonzero(x > 0)), x[k : k + 2]
+
+
 @pytest.mark.parametrize("poison", [False, True], ids=["plain", "poison"])
 @pytest.mark.parametrize(("program", "maker"), PROGRAMS, ids=[program.__name__ for program, _ in PROGRAMS])
 def test_a_program_with_lengths(program: Callable[..., Any], maker: Maker, poison: bool) -> None:
@@ -399,6 +520,17 @@ def test_a_result_of_a_length_is_memory_of_its_own() -> None:
     assert whole is x and np.shares_memory(part, x)
     part[:] = 9
     assert x.tolist() == [1, 9, 9]
+
+
+def test_an_array_that_is_returned_twice_is_one_array() -> None:
+    first, second, part, again = lamina.defn(twice_the_same, strict=True)(np.array([1.0, -2.0, 3.0]))[:2] * 2
+    assert first is second and part is again
+
+
+def test_the_text_of_an_array_of_a_length_is_not_made_up() -> None:
+    for show in (lambda x: print(x[x > 0]), lambda x: str(x[x > 0].shape), lambda x: repr(x[x > 0])):
+        with pytest.raises(lamina.errors.TraceError):
+            lamina.defn(show, strict=True)(np.array([1.0, -2.0]))
 
 
 def test_a_graph_returns_no_array_of_a_length() -> None:

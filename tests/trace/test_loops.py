@@ -610,3 +610,19 @@ def test_what_the_test_of_a_loop_does_is_done_once_a_turn() -> None:
 
     for_each_count(writes)
     for_each_count(binds)
+
+
+def test_a_turn_before_the_loop_that_ends_it() -> None:
+    def program(x):
+        t = 0.0
+        for i in range(8, -1, -1):
+            if i > 2:  # noqa: SIM102
+                if len(x) > 1:
+                    break
+            for j in range(1, 9):
+                if x[j] > 1:
+                    break
+                t += x[j]
+        return t
+
+    assert_agrees(program, lambda: (np.arange(9.0) / 8,), lambda: (np.ones(9),))
