@@ -89,6 +89,8 @@ def _drop_output() -> None:
 
 def _command(arguments: list[str]) -> int:
     command, *rest = arguments or ["--help"]
+    if command == "cache":
+        return _cache(rest)
     if command not in _COMMANDS:
         if _main_parser().parse_args([command]).version:
             print(f"lamina {_version()}")
@@ -132,17 +134,20 @@ _COMMANDS = {
     "explain": "say line by line what becomes of a function on inputs like these, and what is copied and why",
 }
 
+_CACHE = "show where compiled code is kept on disk and how much of it; or remove it"
+
 
 def _main_parser() -> _Parser:
     lines = "\n".join(f"  lamina {name} FILE.py:FUNCTION INPUT...   {doc}" for name, doc in _COMMANDS.items())
     parser = _Parser(
         prog="lamina",
-        usage="lamina {run,trace,explain} FILE.py:FUNCTION INPUT...",
-        description=f"Run and read NumPy programs.\n\n{lines}\n\nlamina run --help says what an INPUT is.",
+        usage="lamina {run,trace,explain} FILE.py:FUNCTION INPUT...\n       lamina cache [clear]",
+        description=f"Run and read NumPy programs.\n\n{lines}\n  lamina cache [clear]   {_CACHE}"
+        "\n\nlamina run --help says what an INPUT is.",
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("command", nargs="?", choices=list(_COMMANDS), help=argparse.SUPPRESS)
+    parser.add_argument("command", nargs="?", choices=[*_COMMANDS, "cache"], help=argparse.SUPPRESS)
     parser.add_argument("--version", action="store_true", help="print the version")
     return parser
 
@@ -173,6 +178,25 @@ def _version() -> str:
         return importlib.metadata.version("lamina")
     except importlib.metadata.PackageNotFoundError:
         return "(not installed: run from its source)"
+
+
+def _cache(arguments: list[str]) -> int:
+    parser = _Parser(prog="lamina cache", description=f"{_CACHE.capitalize()}.", allow_abbrev=False)
+    parser.add_argument("action", nargs="?", choices=["clear"], help="remove all entries")
+    action = parser.parse_args(arguments).action
+    cache = importlib.import_module("lamina.compilers.native.cache")  # and LLVM with it
+    folder = cache.cache_folder()
+    if folder is None:
+        print("no compiled code is kept on disk: LAMINA_CACHE=0")
+        return 0
+    try:
+        if action == "clear":
+            cache.clear(folder)
+        sizes = [found.st_size for _, found in cache.entries(folder)]
+    except OSError as error:
+        raise _BadInput(f"{folder}: the cache can't be {'cleared' if action else 'read'}: {error.strerror}") from error
+    print(f"folder   {folder}\nentries  {len(sizes)}\nbytes    {sum(sizes):,} of at most {cache.LIMIT:,}")
+    return 0
 
 
 # The program

@@ -1,7 +1,9 @@
 """What every test may use: reproducible random numbers, and the switch for long runs."""
 
+import os
 import secrets
 import sys
+import tempfile
 import zlib
 from collections.abc import Iterator
 
@@ -30,6 +32,11 @@ def pytest_configure(config: pytest.Config) -> None:
     # Set once, in the main process: pytest-xdist hands its options to the workers, so that all have one seed.
     if config.option.seed is None:
         config.option.seed = secrets.randbits(32) if config.option.long else 0
+    if not hasattr(config, "workerinput"):
+        # likewise one folder for compiled code, which isn't the user's
+        folder = tempfile.TemporaryDirectory(prefix="lamina-tests-")
+        config.add_cleanup(folder.cleanup)
+        os.environ["LAMINA_CACHE_DIR"] = folder.name
     hypothesis.settings.load_profile("long" if config.option.long else "short")
 
 

@@ -2,7 +2,7 @@
 
 The graph is lowered to a program of kernels over buffers (`lamina.program`), which is written as one LLVM module:
 `types` says what a dtype is there, `scalar` what an op is, `loops` writes a kernel and `driver` what runs between them;
-`jit` compiles, and `execute` calls. An op without native code is computed by the evaluator.
+`jit` compiles, `cache` keeps code on disk, and `execute` calls. An op without native code is computed by the evaluator.
 """
 
 from collections.abc import Callable

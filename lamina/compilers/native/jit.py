@@ -1,12 +1,15 @@
 """LLVM, as a function from a module's text to functions that can be called."""
 
 import ctypes
+import functools
 import threading
-from functools import cache
 from typing import Any
 from weakref import WeakValueDictionary
 
+import llvmlite
 import llvmlite.binding as llvm
+
+from lamina.compilers.native import cache
 
 _PROTOTYPE = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
 
@@ -15,14 +18,10 @@ class Code:
     """A compiled module; its functions may be called for as long as it lives."""
 
     def __init__(self, text: str) -> None:
-        machine = _machine()  # the engine takes it over
-        module = llvm.parse_assembly(text)
-        options = llvm.create_pipeline_tuning_options(speed_level=2)
-        # the vectors are there, and as many accumulators as are wanted: what these add is time to compile
-        options.loop_vectorization = options.slp_vectorization = options.loop_unrolling = False
-        builder = llvm.create_pass_builder(machine, options)
-        builder.getModulePassManager().run(module, builder)
-        self._engine = llvm.create_mcjit_compiler(module, machine)
+        code = cache.kept((text, *_determined_by()), lambda: _object_code(text))
+        # an empty module whose code is there already: the text isn't even parsed when the code was kept
+        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
+        self._engine.set_object_cache(getbuffer_func=lambda module: code)
         self._engine.finalize_object()
 
     def function(self, name: str) -> Any:
@@ -44,7 +43,33 @@ def compiled(text: str) -> Code:
         return code
 
 
-@cache
+# The vectors are there, and as many accumulators as are wanted: what these add is time to compile.
+_TUNING = {"loop_vectorization": False, "slp_vectorization": False, "loop_unrolling": False}
+_SPEED_LEVEL = 2
+
+
+def _object_code(text: str) -> bytes:
+    machine = _machine()
+    module = llvm.parse_assembly(text)
+    options = llvm.create_pipeline_tuning_options(speed_level=_SPEED_LEVEL)
+    for name, value in _TUNING.items():
+        setattr(options, name, value)
+    builder = llvm.create_pass_builder(machine, options)
+    builder.getModulePassManager().run(module, builder)
+    return machine.emit_object(module)  # type: ignore[no-any-return]
+
+
+def _determined_by() -> tuple[str, ...]:
+    """What the code depends on beside the text."""
+    target, cpu, features = _host()
+    versions = (llvmlite.__version__, *llvm.llvm_version_info)
+    return target.triple, cpu, features.flatten(), str(versions), str((_TUNING, _SPEED_LEVEL, _MACHINE))
+
+
+_MACHINE = {"opt": 2, "jit": True}
+
+
+@functools.cache
 def _host() -> tuple[Any, str, Any]:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
@@ -53,10 +78,10 @@ def _host() -> tuple[Any, str, Any]:
 
 def _machine() -> Any:
     target, cpu, features = _host()
-    return target.create_target_machine(cpu=cpu, features=features.flatten(), opt=2, jit=True)
+    return target.create_target_machine(cpu=cpu, features=features.flatten(), **_MACHINE)
 
 
-@cache
+@functools.cache
 def vector_bytes() -> int:
     """How wide the processor's vectors are."""
     features = _host()[2]
