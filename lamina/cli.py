@@ -313,13 +313,17 @@ def _status(what: str) -> Iterator[None]:
 
 
 def _print_explained(text: str) -> None:
-    """Print an explanation, in colours where somebody is looking."""
+    """Print an explanation; where somebody is looking, with its headings and its copies marked."""
     if not sys.stdout.isatty():
         print(text)
         return
     from rich.console import Console
+    from rich.text import Text
 
-    Console().print(text, markup=False, soft_wrap=True)
+    shown = Text(text)
+    shown.highlight_regex(r"(?m)^\S.*$", "bold")
+    shown.highlight_regex(r"copy of [\d,]+ bytes?", "yellow")
+    Console().print(shown, soft_wrap=True)
 
 
 # Inputs

@@ -1,6 +1,7 @@
 """The command: what it reads, runs, prints and writes, and what it says of everything that can be wrong."""
 
 import contextlib
+import importlib
 import os
 import re
 import shlex
@@ -142,6 +143,7 @@ Run = Callable[..., tuple[int, str, str]]
 @pytest.fixture
 def run(folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Run:
     """Runs the command on a line of arguments: its status, what it printed, and what it said of errors."""
+    importlib.import_module("lamina.compilers.native")  # LLVM can't be loaded into other modules than Python's own
     monkeypatch.setattr(sys, "modules", dict(sys.modules))
 
     def command(line: str) -> tuple[int, str, str]:
@@ -543,3 +545,26 @@ def test_progress_only_on_a_terminal(folder: Path) -> None:
     os.close(leader)
     assert running.returncode == 0
     assert "running slow…" in shown.decode()
+
+
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a pseudo-terminal")
+def test_an_explanation_on_a_terminal_has_the_same_text(folder: Path) -> None:
+    """Marked, but not wrapped, and nothing of the user's source is taken for a mark."""
+    import pty
+
+    (folder / "marks.py").write_text(
+        "def marks(x):\n    red = bold = 0\n    return x[bold:][red:], ':smile:'[red] and x\n"
+    )
+    leader, follower = pty.openpty()
+    environment = {**os.environ, "PYTHONPATH": str(ROOT), "TERM": "xterm", "COLUMNS": "40"}
+    command = [sys.executable, "-m", "lamina", "explain", "marks.py:marks", "x.npy"]
+    with subprocess.Popen(command, env=environment, stdout=follower, stderr=subprocess.DEVNULL):
+        os.close(follower)
+        shown = b""
+        with contextlib.suppress(OSError):  # Linux ends a terminal with EIO
+            while piece := os.read(leader, 4096):
+                shown += piece
+    os.close(leader)
+    plain = process("explain", "marks.py:marks", "x.npy").stdout
+    marked = shown.decode().replace("\r\n", "\n")
+    assert "\x1b[1m" in marked and re.sub(r"\x1b\[[\d;]*m", "", marked) == plain
