@@ -13,6 +13,7 @@ from lamina.trace.choice import cells_of, choice_at, leaves_of, same_alias
 from lamina.trace.mixed import can_meet, codes_of, dtype_for
 from lamina.trace.names import RUNTIME
 from lamina.trace.order import order_of
+from lamina.trace.pointers import At, Places, can_point, extended, whereabouts
 from lamina.trace.scope import Scope
 from lamina.trace.state import Get, Put, Unbound, is_array, is_number
 from lamina.trace.value import Kind, Value
@@ -36,7 +37,8 @@ class Carried(NamedTuple):
 class Again(Exception):
     """The body must be traced again: with these carried, those dead at the start of a turn, and these exchanged.
 
-    `moved` says of each variable of a group that exchanges its arrays which one's array it has after a turn.
+    `moved` says of each variable of a group that exchanges its arrays which one's array it has after a turn, `places`
+    where each variable may be that is carried as a pointer.
     """
 
     def __init__(
@@ -44,9 +46,10 @@ class Again(Exception):
         carried: dict[int, Carried] | None = None,
         dead: set[int] | None = None,
         moved: dict[int, int] | None = None,
+        places: Places | None = None,
     ) -> None:
         super().__init__()
-        self.carried, self.dead, self.moved = carried or {}, dead or set(), moved or {}
+        self.carried, self.dead, self.moved, self.places = carried or {}, dead or set(), moved or {}, places or {}
 
 
 class Peel(Exception):
@@ -68,6 +71,7 @@ class Loop(NamedTuple):
     live: frozenset[str]
     count: Any  # of turns; None for a while
     since: int  # the serial number of the first cell that its turns may make
+    has_pointers: bool = False  # whether arrays that change are carried as pointers
 
 
 def _is_unchanged(before: Any, after: Any) -> bool:
@@ -80,8 +84,8 @@ def _is_unchanged(before: Any, after: Any) -> bool:
 
 def compared(
     loop: Loop, scope: Scope, start: tuple[Any, ...], inner: list[Any], how: Again, has_run: bool
-) -> dict[int, Value]:
-    """What each carried variable is at the end of a turn.
+) -> tuple[dict[int, Value], dict[int, list[At]]]:
+    """What each variable that is carried by value is at the end of a turn, and where those are that are pointers.
 
     Raises `Again`, `Peel` or `Fails` where the loop isn't as `how` says.
     """
@@ -89,7 +93,9 @@ def compared(
     outputs: dict[int, Value] = {}
     carried, dead = dict(how.carried), set(how.dead)
     written = scope.written()
-    moved = _moved(inner, end)
+    moved = {} if loop.has_pointers else _moved(inner, end)
+    pointers: dict[int, Any] = {}
+    may_skip = loop.count is None or (has_run and loop.test is not None)  # there may be no turn
     if moved != how.moved:
         if how.moved:
             raise Fails("its arrays exchange names in more than one way")
@@ -98,9 +104,12 @@ def compared(
     for k, (name, before, after) in enumerate(zip(loop.names, inner, end, strict=True)):
         if k in how.carried and _is_unchanged(start[k], after):
             del carried[k]  # a number that is known: a shape may depend on it
+        elif k in how.places or (loop.has_pointers and k in how.carried and not _stays_number(how.carried[k], after)):
+            carried.pop(k, None)
+            pointers[k] = after
         elif k in how.carried:
             outputs[k] = _as_carried(name, how.carried[k], after)
-            carried[k] = _widened(name, how.carried[k], outputs[k], loop.count is None and not has_run)
+            carried[k] = _widened(name, how.carried[k], outputs[k], may_skip, has_run)
             if how.carried[k].kind is Kind.ARRAY and k not in moved:
                 others = [end[j] for j in _others(loop, k) if j not in how.dead]
                 _expect_own(loop, k, scope, start, before, after, others, has_run)
@@ -108,10 +117,12 @@ def compared(
             continue
         elif name not in loop.live or isinstance(after, Unbound):
             dead.add(k)  # if the next turn reads it after all, it says so
+        elif loop.has_pointers and can_point(before) and can_point(after):
+            pointers[k] = after
         elif is_array(before) and is_array(after):
             if (
                 (before.dtype, before.shape) != (after.dtype, after.shape)
-                or (before.cell in written and not has_run)
+                or (not has_run and not written.keys().isdisjoint(cells_of(before)))
                 or _shared(loop, start, k)
             ):
                 raise Peel
@@ -120,30 +131,41 @@ def compared(
             axes = order_of([after], len(after.shape))
             if order_of([start[k]], len(after.shape)) != axes:
                 axes = None
-            may_stay = _may_be(after, before) or (loop.count is None and _is_from_outside(start[k]))
+            may_stay = _may_be(after, before) or (may_skip and _is_old(loop, start[k]))
             carried[k] = Carried(after.dtype, after.shape, Kind.ARRAY, may_stay=may_stay, axes=axes)
         elif isinstance(before, Unbound) or is_number(after) or is_array(after):
             raise Peel
         else:
             raise Fails(f"{name} changes from {before!r} to {after!r}")
-    if carried != how.carried or dead != how.dead:
-        raise Again(carried, dead, how.moved)
+    if not all(map(can_point, pointers.values())):
+        raise Fails("its variables become things of different kinds")
+    found = whereabouts(pointers, scope)
+    places = extended(how.places, found)
+    if carried != how.carried or dead != how.dead or places != how.places:
+        raise Again(carried, dead, how.moved, places)
     _expect_fresh(loop, scope, start, inner, {k: outputs[k] for k in outputs.keys() - how.moved.keys()})
-    return outputs
+    return outputs, found
+
+
+def _stays_number(carried: Carried, after: Any) -> bool:
+    """Whether one dtype holds what a number is, and what a turn makes of it."""
+    return is_number(after) and can_meet(codes_of(carried) | codes_of(as_value(after)))
 
 
 def _expect_fresh(
     loop: Loop, scope: Scope, start: tuple[Any, ...], inner: list[Any], outputs: dict[int, Value]
 ) -> None:
-    """Where a turn writes an array that is carried by value, turns of this loop have made all that it may be."""
+    """An array that is carried by value and that a turn writes, or gives another variable, is one of this loop's turns.
+
+    Else what the turn gives or writes may be an array from before the loop.
+    """
     by_value = {inner[k].cell: k for k in outputs if is_array(inner[k])}
-    written = {k for cell, k in by_value.items() if scope.read(cell) is not cell.start}
-    if written:
-        # what one of them becomes is written in a later turn
-        passed_on = {by_value.get(cell, -1) for k in by_value.values() for cell in cells_of(outputs[k])}
-        for k in written | (passed_on - {-1}):
-            if any(cell.serial < loop.since for cell in cells_of(start[k])):
-                raise Fails(f"{loop.names[k]} is written, and is an array from before the loop in some turns")
+    old = {k for k in by_value.values() if _is_old(loop, start[k])}
+    for cell, k in by_value.items():
+        if old & {by_value.get(other) for other in cells_of(outputs[k])} - {k}:
+            raise Peel
+        if k in old and scope.read(cell) is not cell.start:
+            raise Fails(f"{loop.names[k]} is written, and is an array from before the loop in some turns")
 
 
 def _expect_own(
@@ -189,15 +211,16 @@ def is_replaced(loop: Loop, scope: Scope, k: int, before: Value, after: Value) -
     return True
 
 
-def _is_from_outside(array: Value) -> bool:
-    """Whether an array may be one that was there before, which a loop without a turn leaves in its variable."""
-    return any(cell.start.op in ("parameter", "tensor") for cell in cells_of(array))
+def _is_old(loop: Loop, array: Value) -> bool:
+    """Whether an array may be one from before the loop, which other variables may see."""
+    return any(cell.serial < loop.since for cell in cells_of(array))
 
 
 def _shared(loop: Loop, start: tuple[Any, ...], k: int) -> bool:
     """Whether another variable sees the memory of this one, and may be read."""
     others = (start[j] for j in _others(loop, k) if loop.names[j] in loop.live)
-    return any(is_array(other) and other.cell is start[k].cell for other in others)
+    cells = set(cells_of(start[k]))
+    return any(is_array(other) and not cells.isdisjoint(cells_of(other)) for other in others)
 
 
 def _others(loop: Loop, k: int) -> list[int]:
@@ -218,7 +241,7 @@ def _as_carried(name: str, carried: Carried, after: Any) -> Value:
     return as_value(after)
 
 
-def _widened(name: str, carried: Carried, value: Value, may_skip: bool) -> Carried:
+def _widened(name: str, carried: Carried, value: Value, may_skip: bool, has_run: bool) -> Carried:
     """What a carried variable must be, given what a turn makes of it, or no turn at all (`may_skip`)."""
     if carried.shape != value.shape:
         raise Fails(f"{name} changes its shape from {carried.shape} to {value.shape}")
@@ -231,9 +254,9 @@ def _widened(name: str, carried: Carried, value: Value, may_skip: bool) -> Carri
     if codes <= start:
         return carried
     if len(start) == len(codes) == 1:
-        if may_skip:
+        if may_skip and not has_run:
             raise Peel  # without a turn it stays what it was
-        if _rank(carried) <= _rank(value):
+        if not may_skip and _rank(carried) <= _rank(value):
             return Carried(value.dtype, (), value.kind)  # from the first turn on it is what a turn makes
     if not can_meet(start | codes):
         raise Fails(f"{name} is a number of {carried.dtype} in one turn and of {value.dtype} in another")

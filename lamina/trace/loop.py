@@ -32,6 +32,7 @@ from lamina.trace.choice import Either, cells_of, choice_of, one_of, store
 from lamina.trace.control import predicate_of
 from lamina.trace.mixed import code_of
 from lamina.trace.order import ordered
+from lamina.trace.pointers import are_few, bound, carried_keys, carried_nodes, extended, whereabouts
 from lamina.trace.scope import Scope, next_serial, raised_at, user_source
 from lamina.trace.state import (
     CannotMerge,
@@ -51,7 +52,8 @@ from lamina.trace.value import Kind, Unroll, Value
 _FEW = 8  # turns that are cheaper unrolled
 _MANY = 1000  # unrolled turns before a warning
 _TRIES = 12
-_PEELS = 2  # turns that run before a loop to bind its variables
+_PEELS = 4  # turns that run before a for to bind its variables: as many as a multi-step method looks back
+_APART = 2  # turns that run before a loop whose test only a run knows, each in a branch of its own
 _CHANGES = "a variable is another kind of thing before the first turn than after it"
 _RAISES = "a turn raises while it is traced, which happens only where there is a turn"
 
@@ -78,11 +80,12 @@ def _go_on(loop: Loop, count: Any, done: int) -> None:
     """The turns of a ``for`` after so many that have been done."""
     while True:
         try:
-            _staged(loop, count, done, done > 0)
+            has_pointers = done > _APART and not _can_be_known(count)
+            _staged(loop._replace(has_pointers=has_pointers), count, done, done > 0)
             return
         except Peel:
             why = _CHANGES
-            if not _can_be_known(count) and done <= _PEELS:
+            if not _can_be_known(count) and done <= _APART:
                 _next_apart(loop, count, done)
                 return
             count = _known(count, why)
@@ -169,7 +172,7 @@ def _while(loop: Loop, has_run: int) -> None:
             return
         if not tried.is_known or turns >= _FEW:
             try:
-                _staged(loop, None, 0, has_run + turns > 0)
+                _staged(loop._replace(has_pointers=has_run >= _APART), None, 0, has_run + turns > 0)
                 # what it binds (:=) and writes is what it did when it ended the loop, where its effects were seen
                 _Tried(loop).take(effects=False)
                 if turns:
@@ -177,7 +180,7 @@ def _while(loop: Loop, has_run: int) -> None:
                 return
             except Peel:
                 if not tried.is_known:
-                    if has_run >= _PEELS:
+                    if has_run >= _APART:
                         raise Untraceable(
                             "this while loop can't be staged: its variables change in every turn"
                         ) from None
@@ -193,7 +196,7 @@ def _while(loop: Loop, has_run: int) -> None:
             except (TraceError, NotImplementedError):
                 raise
             except Exception:
-                if tried.is_known:
+                if tried.is_known or has_run > _APART:
                     raise
                 tried.take()
                 _first_apart(tried.holds, loop, has_run, _RAISES)
@@ -239,6 +242,18 @@ def _first_apart(go_on: Value, loop: Loop, has_run: int, why: str) -> None:
 def _staged(loop: Loop, count: Any, first: int, has_run: bool) -> None:
     """Stage a loop of `count` turns (`None`: as long as its test holds) from turn `first` on; bind its variables."""
     loop = _with_parts(loop)
+    if not loop.has_pointers:
+        try:
+            _traced(loop, count, first, has_run)
+            return
+        except Fails:
+            if count is not None and _can_be_known(count):
+                raise  # it is unrolled
+    _traced(loop._replace(has_pointers=True), count, first, has_run)
+
+
+def _traced(loop: Loop, count: Any, first: int, has_run: bool) -> None:
+    """Trace the body until what is said of it holds."""
     start = loop.get()
     carried = {
         k: Carried(value.dtype, value.shape, value.kind, value.codes)
@@ -315,6 +330,11 @@ def _attempt(loop: Loop, count: Any, first: int, has_run: bool, start: tuple[Any
     scope = Scope(f"a loop of {outer.name}", outer)
     scope.is_loop = True
     turns = None if count is None else _turns(count, first)
+    starts = whereabouts({k: start[k] for k in how.places}, None)
+    how.places = extended(how.places, starts)
+    if not all(map(are_few, how.places.values())):
+        raise Fails("its variables become too many different arrays")
+    scope.unrolls = not loop.has_pointers
     try:
         with scope:
             index = None if turns is None else Value(scope.param(dt.int64, ()), scope, Kind.NUMBER)
@@ -334,15 +354,19 @@ def _attempt(loop: Loop, count: Any, first: int, has_run: bool, start: tuple[Any
             for k in how.dead:
                 inner[k] = Poison(loop.names[k])
             phase = Value(scope.param(dt.int64, ()), scope, Kind.NUMBER) if how.moved else None
+            pointed = [scope.param(*each) for each in carried_keys(how.places).values()]
+            own = len(scope.params)  # what follows are captures
+            for k, thing in bound(how.places, pointed).items():
+                inner[k] = thing
             loop.put(tuple(inner))
-            own = len(scope.params)
             test, test_effects = _tested(loop, scope, index, turns)
             loop.turn(None if index is None else _turn_of(index, first))
-            outputs = compared(loop, scope, start, inner, how, has_run)
+            outputs, pointers = compared(loop, scope, start, inner, how, has_run)
             replaced = {
                 k: Either(scope, before[k])(True, is_replaced(loop, scope, k, inner[k], outputs[k])) for k in before
             }
             nodes = _nodes(outputs, replaced, how, order)
+            nodes += carried_nodes(how.places, pointers)
             if phase is not None:
                 _expect_unseen(scope, start, how)
                 period = constant(period_of(how.moved), dt.int64)
@@ -359,6 +383,7 @@ def _attempt(loop: Loop, count: Any, first: int, has_run: bool, start: tuple[Any
             raise Peel
         _known(count, _CHANGES)  # what the variables are afterwards depends on whether there is a turn
     begin = _nodes({k: as_value(start[k]) for k in order}, dict.fromkeys(before, False), how, order)
+    begin += carried_nodes(how.places, starts)
     if how.moved:
         begin.append(node_of(constant(0, dt.int64)))
     if index is not None:
@@ -389,6 +414,9 @@ def _attempt(loop: Loop, count: Any, first: int, has_run: bool, start: tuple[Any
             place += 1
     for k in how.dead:
         final[k] = Poison(loop.names[k])
+    pointed = [outer.emit("elem", node, place + i) for i in range(len(carried_keys(how.places)))]
+    for k, thing in bound(how.places, pointed).items():
+        final[k] = thing
     if how.moved:
         _exchanged(start, final, how.moved, Value(outer.emit("elem", node, place), outer, Kind.NUMBER))
     loop.put(tuple(final))
@@ -397,7 +425,7 @@ def _attempt(loop: Loop, count: Any, first: int, has_run: bool, start: tuple[Any
 def _expect_unseen(scope: Scope, start: tuple[Any, ...], how: Again) -> None:
     """The arrays that exchange names are known by these names alone in the loop."""
     cells = [cell for k in how.moved for cell in cells_of(start[k])]
-    if len(set(cells)) < len(how.moved) or any(scope.reads(cell) for cell in cells):
+    if len(set(cells)) < len(cells) or any(scope.reads(cell) for cell in cells):
         raise Fails("its arrays exchange names, and are seen through other names as well")
 
 

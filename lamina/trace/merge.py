@@ -6,6 +6,7 @@ that every variable has in its place, or else with zeros, which nobody reads. Ar
 choice, and what no one value stands for becomes a variant.
 """
 
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -64,6 +65,7 @@ class Merge:
         self.guards: dict[Expr, int] = {}
         self.either = Either(scope, predicate)
         self.results: list[Any] = []
+        self.merged: dict[tuple[int, int], Later] = {}
 
     # Which variables become what
 
@@ -78,12 +80,12 @@ class Merge:
                 for each in (a, b):
                     if isinstance(each, Poison):  # a variable that is returned, not one that a flag guards
                         each.fail()
-                return b if isinstance(a, Unbound) else a  # a flag guards its use
+                return self._only(1, b) if isinstance(a, Unbound) else self._only(0, a)  # a flag guards its use
             return Poison(name)
         if name == RETURNED and a is True and self._is_negated(b):
             return True  # if not returned: … return
         if _is_like(a, b):
-            return self._number(a, b) if is_number(a) else self._array(a, b)
+            return self._number(a, b) if is_number(a) else self._object(a, b)
         if isinstance(a, tuple) and type(a) is type(b) and len(a) == len(b):
             parts = [self.name(name, x, y) for x, y in zip(a, b, strict=True)]
             make = getattr(a, "_make", tuple)
@@ -112,43 +114,67 @@ class Merge:
         j = self._pair(node_of(code_of(x)), node_of(code_of(y)))
         return Later(lambda: with_code(self._result(i, Kind.SCALAR), self._result(j), codes))
 
+    def _object(self, a: Value, b: Value) -> Any:
+        """Two arrays merged: variables of one object are of one object afterwards."""
+        key = id(a), id(b)
+        if key not in self.merged:
+            merged = self._array(a, b)
+            self.merged[key] = Later(functools.cache(lambda: _now(merged)))
+        return self.merged[key]
+
     def _array(self, a: Value, b: Value) -> Any:
         if same_alias(a, b):
             return a
-        is_pair = self._is_new(a.cell) and self._is_new(b.cell) and a.layout == b.layout and not a.shifts + b.shifts
+        is_pair = self._are_alike(a, b)
         self._meet(0, a, b.cell if is_pair else None)
         self._meet(1, b, a.cell if is_pair else None)
         return Later(lambda: choice_of(self.either, self._kept(0, a), self._kept(1, b)))
+
+    def _are_alike(self, a: Value, b: Value) -> bool:
+        """Whether two arrays see memories that their branches have made, and see them so."""
+        if not (self._is_new(a.cell) and self._is_new(b.cell)) or a.shifts or b.shifts:
+            return False
+        memories = [side.memories[each.cell] for side, each in zip(self.sides, (a, b), strict=True)]  # type: ignore[index]
+        is_same_memory = len({(memory.dtype, memory.shape) for memory in memories}) == 1
+        return is_same_memory and a.whole_layout == b.whole_layout
 
     def _variant(self, name: str, a: Any, b: Any) -> Any:
         """A variable that is one of several things, of which no two are alike."""
         tests, things = [], []
         for test, left, right in united(self.either, _cases(a), _cases(b), _is_like):
             tests.append(test)
-            things.append(
-                self.name(name, *left, *right) if left and right else self._only(*((0, *left) if left else (1, *right)))
-            )
+            if left and right:
+                things.append(self.name(name, *left, *right))
+            else:
+                things.append(self._only(0, *left) if left else self._only(1, *right))
         if len(things) > MOST:
             raise CannotMerge(f"{_shown(name)} is one of more than {MOST} things")
         return Later(lambda: Variant(tests[:-1], map(_now, things)))
 
     def _only(self, side: int, thing: Any) -> Any:
         """A thing that a variable is in one branch alone."""
-        if is_array(thing):
-            self._meet(side, thing, None)
-            return Later(
-                lambda: choice_of(
-                    self.either, *((self._kept(0, thing), []) if side == 0 else ([], self._kept(1, thing)))
-                )
-            )
-        if isinstance(thing, DType):
+        if type(thing) is Variant:
+            tests = [self.either(*self._sided(side, test, False)) for test in thing.tests]
+            things = [self._only(side, each) for each in thing.things]
+            return Later(lambda: Variant(tests, map(_now, things)))
+        if isinstance(thing, tuple):
+            parts = [self._only(side, each) for each in thing]
+            make = getattr(thing, "_make", tuple)
+            return Later(lambda: make(map(_now, parts)))
+        if type(thing) is not Value:
             return thing
-        value = as_value(thing)
-        i = self._guard(side, node_of(value))
-        if value.code is None:
-            return Later(lambda: self._result(i, value.kind))
-        j = self._guard(side, node_of(value.code))
-        return Later(lambda: with_code(self._result(i, Kind.SCALAR), self._result(j), value.codes))
+        if thing.cell is not None:
+            self._meet(side, thing, None)
+            return Later(lambda: choice_of(self.either, *self._sided(side, self._kept(side, thing), [])))
+        i = self._guard(side, node_of(thing))
+        if thing.code is None:
+            return Later(lambda: self._result(i, thing.kind))
+        j = self._guard(side, node_of(thing.code))
+        return Later(lambda: with_code(self._result(i, Kind.SCALAR), self._result(j), thing.codes))
+
+    @staticmethod
+    def _sided(side: int, thing: Any, other: Any) -> tuple[Any, Any]:
+        return (thing, other) if side == 0 else (other, thing)
 
     # Memory that a branch has made
 
@@ -188,7 +214,7 @@ class Merge:
             return self._pair(node, node)
         if node not in self.guards:
             zero = constant(0, node.dtype).expr
-            self.guards[node] = self._pair(*((node, zero) if side == 0 else (zero, node)))
+            self.guards[node] = self._pair(*self._sided(side, node, zero))
         return self.guards[node]
 
     def _guarded(self, value: Value) -> Value:
@@ -207,7 +233,7 @@ class Merge:
                     their = self.sides[1 - side].memories[other]
                 else:
                     other, their = None, node_of(broadcast_to(constant(0, memory.dtype), memory.shape))
-                place = self._new(*((memory, their) if side == 0 else (their, memory)))
+                place = self._new(*self._sided(side, memory, their))
                 self.memories[side][cell] = place
                 if other is not None:
                     self.memories[1 - side][other] = place

@@ -148,6 +148,7 @@ class Scope:
         self.layers: list[dict[Cell, Expr]] = [{}]
         self.depth = 0  # of branches
         self.is_loop = False
+        self.unrolls = True  # of a loop: whether it may be unrolled on demand
         self._before: Scope | None = None
 
     def __enter__(self) -> "Scope":

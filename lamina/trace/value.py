@@ -347,7 +347,7 @@ class Value(Operators):
 
     def deciding_loop(self) -> Scope | None:
         """A loop that the elements depend on, and that can be unrolled."""
-        return next((owner for owner, _ in self._origins() if owner.is_loop), None)
+        return next((owner for owner, _ in self._origins() if owner.is_loop and owner.unrolls), None)
 
     def known(self, wanted: str) -> np.ndarray | None:
         """The elements, where arrays from outside alone decide them; `None` where the arguments do.
