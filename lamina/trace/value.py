@@ -14,8 +14,8 @@ import numpy as np
 
 from lamina.dtype import DType
 from lamina.errors import ConcretizationError, UntracedAttributeError
-from lamina.expr import Expr, describe
-from lamina.expr.tree import post_order
+from lamina.expr import Expr, describe, value_of
+from lamina.expr.tree import nodes_of, post_order
 from lamina.layout import Layout
 from lamina.operators import FUNCTIONS, KEYS, Operators
 from lamina.trace.content import content_of
@@ -65,6 +65,15 @@ def _operator(name: str, op: str) -> None:
 
 def _is_number(thing: Any) -> bool:
     return thing.kind is Kind.NUMBER if type(thing) is Value else type(thing) in _NUMBERS
+
+
+def _deciding(node: Expr) -> list[Expr] | None:
+    """What decides a result of a ``cond``: the predicates and the same result of each branch, and no other result."""
+    if node.op != "elem" or node.args[0].op != "cond":
+        return None
+    (clauses, otherwise), i = node.args[0].args, node.args[1]
+    branches = (*(branch for _, branch in clauses), otherwise)
+    return [*(predicate for predicate, _ in clauses), *(nodes_of(value_of(branch))[i] for branch in branches)]
 
 
 class Pin(BaseException):
@@ -335,7 +344,7 @@ class Value(Operators):
 
     def _origins(self) -> list[tuple[Scope, Expr]]:
         """The params and captured arrays behind the elements, each with the scope that it is really of."""
-        leaves = (node for node in post_order(self.expr) if node.op in ("parameter", "tensor"))
+        leaves = (node for node in post_order(self.expr, _deciding) if node.op in ("parameter", "tensor"))
         return [self.scope.owner(node) for node in leaves]
 
     def deciding_numbers(self) -> frozenset[int] | None:

@@ -264,7 +264,12 @@ def test_what_does_not_merge_is_pinned() -> None:
     def recursion(x, n):
         return x if n == 0 else recursion(x * 2, n - 1)
 
-    for program in (shapes, dtypes, things, recursion):
+    def returned(x, n):
+        if n > 3:
+            return x.sum()
+        return x
+
+    for program in (shapes, dtypes, things, recursion, returned):
         assert_agrees(program, *(lambda n=n: (np.ones(3), n) for n in (0, 3, 4, 7)))
         assert params(program, np.ones(3), 2) == []
 
