@@ -33,7 +33,9 @@ class Either:
         key = _known(then), _known(otherwise)
         if key[0] is key[1]:
             return then
-        if key not in self.made:
+        if key not in self.made and key == (False, True):
+            self.made[key] = emit("logical_not", self.predicate, kind=Kind.NUMBER)
+        elif key not in self.made:
             node = one_of(self.scope, self.predicate, node_of(as_value(then)), node_of(as_value(otherwise)))
             self.made[key] = Value(node, self.scope, Kind.NUMBER)
         return self.made[key]

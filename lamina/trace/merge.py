@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from lamina.dtype import DType
 from lamina.expr import Expr, describe, with_effects
-from lamina.trace.build import as_value, broadcast_to, constant, node_of, to_dtype
+from lamina.trace.build import as_value, broadcast_to, constant, node_of, to_dtype, with_kind
 from lamina.trace.choice import Case, Either, cells_of, choice_of, leaves_of, opened, same_alias, united
 from lamina.trace.mixed import can_meet, code_of, codes_of, dtype_for, is_mixed, with_code
 from lamina.trace.names import RETURNED, RUNTIME
@@ -104,6 +104,8 @@ class Merge:
     def _number(self, a: Any, b: Any) -> Any:
         if type(a) is type(b) and not isinstance(a, Value) and repr(a) == repr(b):
             return a
+        if type(a) is bool and type(b) is bool:
+            return with_kind(self.either(a, b), Kind.NUMBER)  # the predicate itself, or that it is false
         x, y = as_value(a), as_value(b)
         codes = codes_of(x) | codes_of(y)
         if not is_mixed(x, y):
