@@ -8,7 +8,6 @@ import pytest
 
 import lamina.dtype as ld
 from lamina.array import Array, asarray, to_numpy
-from lamina.dtype import from_numpy
 from lamina.errors import AxisError
 from lamina.operators import FUNCTIONS, KEYS, Operators
 
@@ -38,7 +37,7 @@ NAMESPACE = {
     "trace": eager(np.linalg.trace),
     "squeeze": eager(lambda x, /, axis: np.squeeze(x, axis)),
     "argsort": eager(lambda x, /, *, axis: np.argsort(x, axis, stable=True)),
-    "astype": eager(lambda x, dtype, **given: x.astype(from_numpy(dtype).numpy, **given)),
+    "astype": eager(lambda x, dtype, **given: x.astype(ld.from_numpy(dtype).numpy, **given)),
 }
 
 
