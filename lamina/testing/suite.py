@@ -4,7 +4,7 @@ import warnings
 import zlib
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from lamina.expr import OPS, Expr, Family, Graph, build
 from lamina.testing.arguments import Inputs, cases_of
 from lamina.testing.elements import difference
 from lamina.testing.programs import PROGRAMS, Program
+from lamina.testing.scopes import SCOPES, within
 from lamina.tree import apply_args
 
 
@@ -57,22 +58,26 @@ def run_compiler_suite(
     *,
     ops: Collection[str] | None = None,
     dtypes: Collection[str] | None = None,
+    scopes: Collection[str] | None = None,
     programs: Collection[str] | None = None,
 ) -> Report:
     """Run a compiler, or the one of a name, on all the suite has, print what was found, and return it.
 
-    `ops`, `dtypes` and `programs` keep the run to those of these names; none by ``()``, all by None. A case agrees
-    where the results are the evaluator's within the tolerance that the op's row states, where an error is of the same
-    class and says the same, and where callbacks are shown the same in the same order. Arguments must be left as they
-    were, and results must stay when the compiled graph runs again. A compiler says that it lacks something by
-    `NotImplementedError`, when it compiles. The warnings that lamina gives are not shown.
+    That is each op on each dtype that it takes, in every layout and in a scope, and programs of all syntax nodes.
+    `ops`, `dtypes`, `scopes` and `programs` keep the run to those of these names; none by ``()``, all by None.
+
+    A case agrees where the results are the evaluator's within the tolerance that the op's row states, where an error is
+    of the same class and says the same, and where callbacks are shown the same in the same order. Arguments must be
+    left as they were, and results must stay when the compiled graph runs again. A compiler says that it lacks something
+    by `NotImplementedError`, when it compiles. The warnings that lamina gives are not shown.
 
     >>> report = run_compiler_suite("evaluator", ops=["add"], dtypes=["int4", "float32"], programs=["while"])
-    evaluator: 27 of 27 cases agree with the evaluator
+    evaluator: 29 of 29 cases agree with the evaluator
     >>> bool(report)
     True
     """
     report = Report(name_of(compiler))
+    within_these = [scope for scope in SCOPES if scopes is None or scope in scopes]
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore", LaminaWarning)
         warnings.simplefilter("ignore", np.exceptions.ComplexWarning)
@@ -80,7 +85,7 @@ def run_compiler_suite(
             if ops is None or op in ops:
                 for name, dtype in dt.DTYPES.items():
                     if dtypes is None or name in dtypes:
-                        _try_op(report, compiler, options or {}, op, dtype)
+                        _try_op(report, compiler, options or {}, op, dtype, within_these)
         for name, program in PROGRAMS.items():
             if programs is None or name in programs:
                 _try_program(report, compiler, options or {}, name, program)
@@ -91,28 +96,46 @@ def run_compiler_suite(
 # Ops
 
 
-def _try_op(report: Report, compiler: str | Compiler, options: Mapping[str, Any], op: str, dtype: dt.DType) -> None:
+class _Case(NamedTuple):
+    """A node of an op, and where it is computed: itself, or the same within a scope."""
+
+    name: str
+    node: Expr
+    computed: Expr
+
+
+def _try_op(
+    report: Report,
+    compiler: str | Compiler,
+    options: Mapping[str, Any],
+    op: str,
+    dtype: dt.DType,
+    scopes: Sequence[str],
+) -> None:
     """All cases of an op and dtype as one graph; where that fails, each as one of its own."""
     inputs = Inputs(np.random.default_rng(zlib.crc32(f"{op} {dtype}".encode())), dtype)
-    cases = cases_of(op, inputs)
+    cases = [_Case(name, node, node) for name, node in cases_of(op, inputs)]
     if not cases:
         return
-    wrong = _wrong_nodes(compiler, options, inputs, [node for _, node in cases])
+    if scopes and not cases[0].node.has_several:  # one of them in a scope: each op meets each, with some dtype
+        scope, one = inputs.rng.choice(scopes), cases[inputs.rng.integers(len(cases))]
+        cases.append(_Case(f"{one.name} in a {scope}", one.node, within(scope, one.node)))
+    wrong = _wrong_results(compiler, options, inputs, cases)
     if not isinstance(wrong, Exception):
         _note(report, op, dtype, cases, wrong)
         return
     for case in cases:
-        alone = _wrong_nodes(compiler, options, inputs, [case[1]])
+        alone = _wrong_results(compiler, options, inputs, [case])
         if isinstance(alone, NotImplementedError):
-            report.lacks[f"{op} {dtype}, {case[0]}"] = str(alone)
+            report.lacks[f"{op} {dtype}, {case.name}"] = str(alone)
         else:
             _note(report, op, dtype, [case], [_raised(alone)] if isinstance(alone, Exception) else alone)
 
 
-def _note(report: Report, op: str, dtype: dt.DType, cases: Sequence[tuple[str, Expr]], wrong: Sequence[str]) -> None:
-    for (name, _), each in zip(cases, wrong, strict=True):
+def _note(report: Report, op: str, dtype: dt.DType, cases: Sequence[_Case], wrong: Sequence[str]) -> None:
+    for case, each in zip(cases, wrong, strict=True):
         if each:
-            report.differs[f"{op} {dtype}, {name}"] = each
+            report.differs[f"{op} {dtype}, {case.name}"] = each
         else:
             report.agreed += 1
 
@@ -121,11 +144,12 @@ def _raised(error: Exception) -> str:
     return f"{type(error).__name__} was raised: {error}"
 
 
-def _wrong_nodes(
-    compiler: str | Compiler, options: Mapping[str, Any], inputs: Inputs, nodes: Sequence[Expr]
+def _wrong_results(
+    compiler: str | Compiler, options: Mapping[str, Any], inputs: Inputs, cases: Sequence[_Case]
 ) -> list[str] | Exception:
-    """What is wrong with each node's results, "" for nothing; the error, if the compiler or what it made raises one."""
-    outputs = [_leaves(node) for node in nodes]
+    """What is wrong with each case's results, "" for nothing; the error, if the compiler or what it made raises one."""
+    nodes = [case.node for case in cases]
+    outputs = [_leaves(case.computed) for case in cases]
     graph = Graph(tuple(inputs.params), outputs, (), nodes[0].op)
     expected = iter(compile_graph(graph)(*inputs.arrays))
     sizes = iter(_sizes(inputs, nodes))

@@ -11,6 +11,7 @@ from lamina.expr import OPS, Graph
 from lamina.testing import run_compiler_suite
 from lamina.testing.arguments import Inputs, cases_of
 from lamina.testing.programs import PROGRAMS
+from lamina.testing.scopes import SCOPES
 from lamina.tree import all_nodes
 from tests.support.case import all_dtypes
 from tests.support.compilers import Counting, null
@@ -47,6 +48,16 @@ def test_the_suite_tries_an_op_on_every_dtype_that_it_takes(op: str) -> None:
     assert {dtype.numpy for dtype in tried} == set(all_dtypes(CASES[op]))
 
 
+@pytest.mark.parametrize("scope", SCOPES)
+def test_ops_are_tried_in_scopes(scope: str) -> None:
+    """The evaluator, which is right everywhere but within one kind of scope."""
+    kinds = {"fun": "call", "block": "block", "branch": "cond", "loop": "while"}
+    wrong = altered(lambda x: x + 1, kinds[scope])
+    report = run_compiler_suite(wrong, ops=["negative"], dtypes=["int64"], scopes=[scope], programs=())
+    (case,) = report.differs
+    assert case.endswith(f" in a {scope}")
+
+
 def test_every_syntax_node_is_in_a_program() -> None:
     met = set()
     for program in PROGRAMS.values():
@@ -71,7 +82,7 @@ def test_a_compiler_that_computes_nothing_is_found_out() -> None:
 
 def test_the_counting_compiler() -> None:
     counting = Counting()
-    assert run_compiler_suite(counting, ops=["add"], programs=["while", "functions"])
+    assert run_compiler_suite(counting, ops=["add"], scopes=(), programs=["while", "functions"])
     assert counting.counts["while"] == 2
 
     def program(x: Any, n: Any) -> Any:
@@ -85,7 +96,7 @@ def test_the_counting_compiler() -> None:
 
 def test_a_missing_op_is_lacking_and_not_different() -> None:
     def without_sin(graph: Graph, options: Any) -> Any:
-        if any(node.op == "sin" for node in graph.order):
+        if any(node.op == "sin" for node in all_nodes(graph.outputs)):
             raise NotImplementedError("no sine here")
         return evaluator(graph, options)
 
@@ -94,7 +105,7 @@ def test_a_missing_op_is_lacking_and_not_different() -> None:
     assert set(report.lacks.values()) == {"no sine here"} and all(
         case.startswith("sin float32,") for case in report.lacks
     )
-    assert str(report).splitlines()[1:] == ["  lacks sin float32, () and 11 more: no sine here"]
+    assert str(report).splitlines()[1:] == ["  lacks sin float32, () and 12 more: no sine here"]
 
 
 WRONG = {
@@ -112,7 +123,7 @@ WRONG = {
 @pytest.mark.parametrize("what", WRONG)
 def test_a_wrong_result_is_found(what: str) -> None:
     compiler, ops, dtypes, message = WRONG[what]
-    report = run_compiler_suite(compiler, ops=ops, dtypes=dtypes, programs=())
+    report = run_compiler_suite(compiler, ops=ops, dtypes=dtypes, scopes=(), programs=())
     assert report.differs and all(message in why for why in report.differs.values())
 
 
