@@ -105,7 +105,8 @@ def _process(
         process = subprocess.Popen(
             [sys.executable, "-W", "ignore", *WORKER, json.dumps(job)],
             cwd=ROOT,
-            env={**os.environ, "JAX_PLATFORMS": "cpu", "TF_CPP_MIN_LOG_LEVEL": "3"},
+            # a first call compiles, as those of the peers do
+            env={**os.environ, "LAMINA_CACHE": "0", "JAX_PLATFORMS": "cpu", "TF_CPP_MIN_LOG_LEVEL": "3"},
             stdout=subprocess.PIPE,
             stderr=errors,
             text=True,

@@ -5,6 +5,7 @@ import contextlib
 import copy
 import functools
 import inspect
+import linecache
 import textwrap
 import types
 from collections.abc import Callable
@@ -41,9 +42,10 @@ def definition_of(code: types.CodeType) -> Any:
     """The syntax tree of a function, with the line numbers of its file. Raises `NoSource` where it can't be had."""
     where = f"{code.co_filename}:{code.co_firstlineno}"
     try:
+        lines, first = _lines_around(code), code.co_firstlineno
         if code.co_name == "<lambda>":
-            return _lambda_of(code, inspect.findsource(code)[0])
-        lines, first = inspect.getsourcelines(code)
+            return _lambda_of(code, lines)
+        lines = inspect.getblock(lines[first - 1 :])
     except (OSError, TypeError, SyntaxError) as error:
         raise NoSource(f"the source of {code.co_name} ({where}) can't be read") from error
     try:
@@ -57,6 +59,13 @@ def definition_of(code: types.CodeType) -> Any:
             f"{len(found)} functions on the lines of {code.co_name} ({where}); write each on lines of its own"
         )
     return found[0]
+
+
+def _lines_around(code: types.CodeType) -> list[str]:
+    """The lines of the file of a code."""
+    linecache.checkcache(code.co_filename)
+    # inspect goes through all modules, milliseconds, for a file that only the loader of its module can read
+    return linecache.getlines(code.co_filename) or inspect.findsource(code)[0]
 
 
 def _is_definition_of(node: ast.AST, code: types.CodeType) -> bool:
