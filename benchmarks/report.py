@@ -4,6 +4,7 @@ import datetime
 import importlib.metadata
 import os
 import platform
+import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -17,7 +18,7 @@ from .contest import Result
 from .harness import Row
 from .summary import OURS, best_peer, of_ceiling, ratio
 
-PACKAGES = ("lamina", "numpy", "numba", "jax", "numexpr", "rustworkx")
+PACKAGES = ("numpy", "numba", "jax", "numexpr", "rustworkx")
 WIDTH = 150
 
 
@@ -155,11 +156,26 @@ def version(package: str) -> str:
         return "not installed"
 
 
+def revision() -> str:
+    """Which lamina this is: its commit, or its version outside a repository."""
+    try:
+        done = subprocess.run(
+            ["git", "rev-parse", "--short", "HEAD"],
+            cwd=Path(__file__).parent,
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+    except (OSError, subprocess.CalledProcessError):
+        return f"lamina {version('lamina')}"
+    return f"lamina at commit {done.stdout.strip()}"
+
+
 def machine() -> str:
     packages = ", ".join(f"{package} {version(package)}" for package in PACKAGES)
     return (
         f"{processor()}, {os.cpu_count()} cores, {platform.system()} {platform.machine()}; "
-        f"Python {platform.python_version()}, {packages}"
+        f"Python {platform.python_version()}, {packages}; {revision()}"
     )
 
 
