@@ -53,7 +53,11 @@ class Again(Exception):
 
 
 class Peel(Exception):
-    """One turn must run before the loop."""
+    """One turn must run before the loop, for the sake of a variable."""
+
+    def __init__(self, name: str) -> None:
+        shown = "the result" if name.startswith(RUNTIME) else name
+        super().__init__(f"{shown} starts as something else than a turn leaves")
 
 
 class Fails(Exception):
@@ -125,16 +129,16 @@ def compared(
                 or (not has_run and not written.keys().isdisjoint(cells_of(before)))
                 or _shared(loop, start, k)
             ):
-                raise Peel
+                raise Peel(name)
             if loop.count is None and not has_run:
-                raise Peel  # without a turn it stays what it was
+                raise Peel(name)  # without a turn it stays what it was
             axes = order_of([after], len(after.shape))
             if order_of([start[k]], len(after.shape)) != axes:
                 axes = None
             may_stay = _may_be(after, before) or (may_skip and _is_old(loop, start[k]))
             carried[k] = Carried(after.dtype, after.shape, Kind.ARRAY, may_stay=may_stay, axes=axes)
         elif isinstance(before, Unbound) or is_number(after) or is_array(after):
-            raise Peel
+            raise Peel(name)
         else:
             raise Fails(f"{name} changes from {before!r} to {after!r}")
     if not all(map(can_point, pointers.values())):
@@ -163,7 +167,7 @@ def _expect_fresh(
     old = {k for k in by_value.values() if _is_old(loop, start[k])}
     for cell, k in by_value.items():
         if old & {by_value.get(other) for other in cells_of(outputs[k])} - {k}:
-            raise Peel
+            raise Peel(loop.names[k])
         if k in old and scope.read(cell) is not cell.start:
             raise Fails(f"{loop.names[k]} is written, and is an array from before the loop in some turns")
 
@@ -182,7 +186,7 @@ def _expect_own(
     assert before.cell is not None
     is_written = scope.read(before.cell) is not before.cell.start
     if is_written and not has_run:
-        raise Peel  # the first turn writes the array that was there before the loop
+        raise Peel(loop.names[k])  # the first turn writes the array that was there before the loop
     if after is before:
         return
     memories = set(cells_of(after))
@@ -235,9 +239,9 @@ def _as_carried(name: str, carried: Carried, after: Any) -> Value:
             raise Fails(f"{name} is an array at the start of a turn and {after!r} at its end")
         return after  # type: ignore[no-any-return]
     if not is_number(after):
-        raise (
-            Peel if is_array(after) else Fails(f"{name} is a number at the start of a turn and {after!r} at its end")
-        )
+        if is_array(after):
+            raise Peel(name)
+        raise Fails(f"{name} is a number at the start of a turn and {after!r} at its end")
     return as_value(after)
 
 
@@ -247,7 +251,7 @@ def _widened(name: str, carried: Carried, value: Value, may_skip: bool, has_run:
         raise Fails(f"{name} changes its shape from {carried.shape} to {value.shape}")
     if carried.kind is Kind.ARRAY or value.kind is Kind.ARRAY:
         if carried.dtype != value.dtype:
-            raise Peel
+            raise Peel(name)
         return carried
     start = codes_of(carried)
     codes = codes_of(value)
@@ -255,7 +259,7 @@ def _widened(name: str, carried: Carried, value: Value, may_skip: bool, has_run:
         return carried
     if len(start) == len(codes) == 1:
         if may_skip and not has_run:
-            raise Peel  # without a turn it stays what it was
+            raise Peel(name)  # without a turn it stays what it was
         if not may_skip and _rank(carried) <= _rank(value):
             return Carried(value.dtype, (), value.kind)  # from the first turn on it is what a turn makes
     if not can_meet(start | codes):

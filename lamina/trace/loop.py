@@ -54,7 +54,6 @@ _MANY = 1000  # unrolled turns before a warning
 _TRIES = 12
 _PEELS = 4  # turns that run before a for to bind its variables: as many as a multi-step method looks back
 _APART = 2  # turns that run before a loop whose test only a run knows, each in a branch of its own
-_CHANGES = "a variable is another kind of thing before the first turn than after it"
 _RAISES = "a turn raises while it is traced, which happens only where there is a turn"
 
 
@@ -83,10 +82,10 @@ def _go_on(loop: Loop, count: Any, done: int) -> None:
             has_pointers = done > _APART and not _can_be_known(count)
             _staged(loop._replace(has_pointers=has_pointers), count, done, done > 0)
             return
-        except Peel:
-            why = _CHANGES
+        except Peel as error:
+            why = str(error)
             if not _can_be_known(count) and done <= _APART:
-                _next_apart(loop, count, done)
+                _next_apart(loop, count, done, why)
                 return
             count = _known(count, why)
             if done >= count or done > _PEELS:
@@ -125,9 +124,9 @@ def _can_be_known(count: Any) -> bool:
     return type(count) is int or count.deciding_numbers() is not None
 
 
-def _next_apart(loop: Loop, count: Value, done: int) -> None:
+def _next_apart(loop: Loop, count: Value, done: int, why: str) -> None:
     """One turn if there is one, then a loop whose variables it has bound."""
-    scope_now().note("apart", _CHANGES)
+    scope_now().note("apart", why)
 
     def turns() -> None:
         if _unrolled(loop, range(done, done + 1), done) > done:
@@ -178,14 +177,14 @@ def _while(loop: Loop, has_run: int) -> None:
                 if turns:
                     scope_now().note("apart", f"its test is known while it is traced, {turns} times")
                 return
-            except Peel:
+            except Peel as error:
                 if not tried.is_known:
                     if has_run >= _APART:
                         raise Untraceable(
                             "this while loop can't be staged: its variables change in every turn"
                         ) from None
                     tried.take()
-                    _first_apart(tried.holds, loop, has_run, _CHANGES)
+                    _first_apart(tried.holds, loop, has_run, str(error))
                     return
             except Fails as error:
                 why = str(error)
@@ -378,10 +377,10 @@ def _attempt(loop: Loop, count: Any, first: int, has_run: bool, start: tuple[Any
             line = raised_at(unroll)
             raise Fails(f"{unroll.reason} (line {line.line})" if line else unroll.reason) from unroll
         raise
-    if type(count) is Value and not has_run and _changes_kind(start, how):
+    if type(count) is Value and not has_run and (changed := _changed(loop, start, how)):
         if not _can_be_known(count):
-            raise Peel
-        _known(count, _CHANGES)  # what the variables are afterwards depends on whether there is a turn
+            raise Peel(changed)
+        _known(count, str(Peel(changed)))  # what the variables are afterwards depends on whether there is a turn
     begin = _nodes({k: as_value(start[k]) for k in order}, dict.fromkeys(before, False), how, order)
     begin += carried_nodes(how.places, starts)
     if how.moved:
@@ -483,14 +482,15 @@ def _tested(loop: Loop, scope: Scope, index: Value | None, turns: Any) -> tuple[
     return node_of(constant(True, dt.bool) if goes_on is None else goes_on), effects
 
 
-def _changes_kind(start: tuple[Any, ...], how: Again) -> bool:
+def _changed(loop: Loop, start: tuple[Any, ...], how: Again) -> str:
+    """The name of a variable that a turn makes something else; empty where there is none."""
     for k, carried in how.carried.items():
         value = as_value(start[k])
         if carried.may_stay:
             continue
         if carried.kind is Kind.ARRAY or (value.kind, value.dtype) != (carried.kind, carried.dtype):
-            return True
-    return False
+            return loop.names[k]
+    return ""
 
 
 def _turns(count: Any, first: int) -> Value:
