@@ -40,7 +40,14 @@ def vector(element: Any, lanes: int) -> Any:
 def splat_constant(element: Any, lanes: int, number: Any) -> ir.Constant:
     """A number in every lane."""
     one = ir.Constant(element, number)
-    return one if lanes == 1 else ir.Constant(ir.VectorType(element, lanes), [one] * lanes)
+    return one if lanes == 1 else _Splat(ir.VectorType(element, lanes), [one] * lanes)
+
+
+class _Splat(ir.Constant):  # type: ignore[misc]
+    """A constant with one number in every lane, which is written once."""
+
+    def _get_reference(self) -> str:
+        return f"splat ({self.constant[0]})"
 
 
 def bits_of(number: Any, dtype: DType) -> Any:

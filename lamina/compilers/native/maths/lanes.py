@@ -21,6 +21,8 @@ from typing import Any, NamedTuple, Self
 
 from llvmlite import ir
 
+from lamina.compilers.native.types import splat_constant
+
 
 class Format(NamedTuple):
     """A binary format of IEEE 754: its width, the digits of its significand, and its largest exponent (also the bias).
@@ -81,7 +83,7 @@ def _like(kind: ir.Type, model: ir.Type) -> ir.Type:
 
 def _constant(kind: ir.Type, number: float) -> ir.Constant:
     if isinstance(kind, ir.VectorType):
-        return ir.Constant(kind, [number] * kind.count)
+        return splat_constant(kind.element, kind.count, number)
     return ir.Constant(kind, number)
 
 
