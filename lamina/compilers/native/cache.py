@@ -19,7 +19,7 @@ from pathlib import Path
 
 from lamina.errors import LaminaWarning
 
-LIMIT = 256 << 20  # bytes of all entries; those that were used longest ago go first
+LIMIT = 128 << 20  # bytes of all entries; those that were used longest ago go first
 
 _MAGIC = b"lamina 1"  # another form of an entry, or another way to make code from the same text, is another number
 _HEADER = struct.Struct("<8sQ32s")  # magic, length of the code, checksum of key and code
@@ -55,19 +55,20 @@ def cache_folder() -> Path | None:
     return folder if folder.is_absolute() else None  # "~/…" of a user who has no home
 
 
-def entries(folder: Path) -> Iterator[tuple[Path, os.stat_result]]:
-    """The files in a folder that are entries, also unfinished ones; another process may be removing them."""
+def entries(folder: Path) -> Iterator[tuple[str, os.stat_result]]:
+    """The paths in a folder that are entries, also unfinished ones; another process may be removing them."""
     with suppress(FileNotFoundError), os.scandir(folder) as found:
         for each in found:
             if _NAME.fullmatch(each.name):
                 with suppress(FileNotFoundError):
-                    yield Path(each), each.stat(follow_symlinks=False)
+                    yield each.path, each.stat(follow_symlinks=False)
 
 
 def clear(folder: Path) -> None:
     """Remove the entries; other files stay. Raises `OSError` if they can't be removed."""
     for path, _ in entries(folder):
-        path.unlink(missing_ok=True)
+        with suppress(FileNotFoundError):
+            os.unlink(path)
 
 
 def _read(folder: Path, name: str) -> bytes | None:
@@ -121,7 +122,8 @@ def _prune(folder: Path) -> None:
     for path, found in sorted(entries(folder), key=lambda entry: entry[1].st_mtime_ns, reverse=True):
         size += found.st_size
         if size > LIMIT:
-            path.unlink(missing_ok=True)
+            with suppress(FileNotFoundError):
+                os.unlink(path)
 
 
 def _expect_private(folder: Path) -> None:
