@@ -22,9 +22,11 @@ from lamina.trace.build import (
     emit,
     frozen,
     perform_check,
+    scope_now,
     to_dtype,
     with_kind,
 )
+from lamina.trace.component import Component
 from lamina.trace.elementwise import elementwise, promoted
 from lamina.trace.function import function
 from lamina.trace.order import axes_in, choose, in_order_of, laid_out
@@ -298,10 +300,9 @@ def complex(x1: Any, x2: Any, /) -> Value:
 
 
 def _part(op: str, value: Value) -> Value:
-    part = in_order_of(value, lambda v: emit(op, v, kind=v.kind))
-    if part.cell is not None and value.is_traced:
-        part.cell.part_of = f"the .{op} of a complex array"  # a view in NumPy
-    return part
+    if value.cell is None or not value.is_traced:
+        return in_order_of(value, lambda v: emit(op, v, kind=v.kind))
+    return Value.alias(Component(scope_now(), op, value), None)
 
 
 @function

@@ -31,8 +31,6 @@ def write(target: Any, value: Any) -> None:
     cell = target.cell
     if cell is None:
         raise TypeError(f"a {target.kind.value} does not support item assignment")
-    if cell.part_of:
-        raise NotImplementedError(f"{cell.part_of} is written, which isn't traced yet; write the whole array")
     if not cell.writable or target.is_frozen:
         raise ValueError("assignment destination is read-only")
     layout = target.layout

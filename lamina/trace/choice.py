@@ -166,7 +166,7 @@ def leaves_of(array: Value) -> list[Value]:
 
 def cells_of(array: Value) -> list[Cell]:
     """The memories that an array may be of."""
-    return [leaf.cell for leaf in leaves_of(array) if leaf.cell is not None]
+    return [memory for leaf in leaves_of(array) if leaf.cell is not None for memory in leaf.cell.memories]
 
 
 def _key(leaf: Value) -> Any:

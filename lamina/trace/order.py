@@ -5,7 +5,9 @@ from collections.abc import Callable, Sequence
 from lamina.layout.move import Permute
 from lamina.operators import FUNCTIONS
 from lamina.trace.build import broadcast_shape, broadcast_to, emit, permute
-from lamina.trace.choice import Choice, choice_at, leaves_of
+from lamina.trace.choice import choice_at, leaves_of
+from lamina.trace.component import Component
+from lamina.trace.scope import Cell
 from lamina.trace.value import Value
 
 
@@ -16,7 +18,7 @@ def order_of(operands: Sequence[Value], rank: int) -> tuple[int, ...] | None:
     only where no operand says otherwise, and axes along which an operand doesn't move say nothing (`npyiter` of NumPy,
     ``npyiter_find_best_axis_ordering``).
     """
-    if rank < 2 or all(operand.layout is None and type(operand.cell) is not Choice for operand in operands):
+    if rank < 2 or all(operand.layout is None and type(operand.cell) in (Cell, type(None)) for operand in operands):
         return None
     strides = [
         (0,) * (rank - len(operand.shape)) + _strides_of(operand) for operand in operands if operand.cell is not None
@@ -51,6 +53,8 @@ def _strides_of(array: Value) -> tuple[int, ...]:
         order = order_of([first], len(array.shape))
         if all(order_of([each], len(array.shape)) == order for each in others):
             return _strides_of(first)
+    if type(array.cell) is Component and array.layout is None:
+        return _strides_of(array.cell.whole)
     return array.whole_layout.strides
 
 

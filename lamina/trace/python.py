@@ -503,6 +503,9 @@ def setattr_(thing: Any, name: str, value: Any) -> None:
     if type(thing) is not Value and not isinstance(thing, np.ndarray):
         expect_own(thing, f"the attribute {name} is set, of an object")
         value = kept(thing, f"the attribute {name} of an object", value)
+    if type(thing) is Value and name in ("real", "imag"):
+        assign.setitem(getattr(thing, name), ..., value)
+        return
     if type(thing) is Value:  # x.shape = … would change the caller's array itself
         raise NotImplementedError(f"the attribute {name} of an array is set, which isn't traced")
     setattr(thing, name, value)

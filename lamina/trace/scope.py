@@ -49,7 +49,7 @@ class Cell:
     somebody's read-only array, and `array` is the captured array whose memory it is.
     """
 
-    __slots__ = ("array", "home", "part_of", "serial", "start", "writable")
+    __slots__ = ("array", "home", "serial", "start", "writable")
 
     def __init__(self, home: "Scope", start: Expr, writable: bool = True, array: Any = None) -> None:
         self.home = home
@@ -57,7 +57,11 @@ class Cell:
         self.start = start
         self.writable = writable
         self.array = array
-        self.part_of = ""  # what NumPy has as a view and here is a copy, so it must not be written
+
+    @property
+    def memories(self) -> "list[Cell]":
+        """The memories that it is of: itself, for kinds of cells that stand for no other."""
+        return [self]
 
     def read(self, scope: "Scope") -> Expr:
         """The node of what it holds, in a scope; for kinds of cells that have no version of their own."""
