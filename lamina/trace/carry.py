@@ -134,7 +134,7 @@ def compared(
                 raise Peel(name)  # without a turn it stays what it was
             axes = order_of([after], len(after.shape))
             if order_of([start[k]], len(after.shape)) != axes:
-                axes = None
+                raise Peel(name)
             may_stay = _may_be(after, before) or (may_skip and _is_old(loop, start[k]))
             carried[k] = Carried(after.dtype, after.shape, Kind.ARRAY, may_stay=may_stay, axes=axes)
         elif isinstance(before, Unbound) or is_number(after) or is_array(after):

@@ -10,7 +10,10 @@ from typing import Any
 
 from lamina.trace.branch import branch
 from lamina.trace.build import scope_now
-from lamina.trace.mixed import Decides, cases_of
+from lamina.trace.choice import cases_of as choice_cases
+from lamina.trace.choice import choice_at
+from lamina.trace.mixed import cases_of
+from lamina.trace.state import Decides
 from lamina.trace.value import Value
 from lamina.trace.variant import Variant, leaves_in, replaced
 
@@ -56,14 +59,14 @@ def case_by_case(do: Callable[..., Any], *args: Any, into: frozenset[type] = ARG
         return do(*args)
     except Decides:
         del effects[before:]
-        number = unsure[0]
-        tests, things = zip(*cases_of(number), strict=True)
+        first = unsure[0]
+        tests, things = zip(*(choice_cases(first) if choice_at(first) is not None else cases_of(first)), strict=True)
         variant = Variant(tests[:-1], things)
-        return case_by_case(do, *replaced(args, lambda leaf: variant if leaf is number else leaf, into), into=into)
+        return case_by_case(do, *replaced(args, lambda leaf: variant if leaf is first else leaf, into), into=into)
 
 
 def _is_unsure(thing: Any) -> bool:
-    return type(thing) is Variant or (type(thing) is Value and thing.code is not None)
+    return type(thing) is Variant or (type(thing) is Value and (thing.code is not None or choice_at(thing) is not None))
 
 
 def splits(operation: Callable[..., Any]) -> Callable[..., Any]:

@@ -189,6 +189,8 @@ class Merge:
         for each in leaves_of(value):
             for by, _ in each.shifts:
                 self._guard(side, node_of(by))
+            if type(each.cell) is not Cell and any(map(self._is_new, cells_of(each))):
+                raise CannotMerge("a part of the elements of a new array is seen in one of them")
             if self._is_new(each.cell):
                 assert each.cell is not None
                 self.partners[side].setdefault(each.cell, set()).add(partner)

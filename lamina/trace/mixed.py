@@ -16,7 +16,7 @@ from lamina import dtype as dt
 from lamina.dtype import DType
 from lamina.trace.build import NUMBER_DTYPES, as_value, constant, emit, node_of, operand_dtypes, scope_now, to_dtype
 from lamina.trace.numbers import COMPARISONS
-from lamina.trace.state import CannotMerge
+from lamina.trace.state import Decides
 from lamina.trace.value import Kind, Value
 
 # What a code stands for: Python's types first, then the scalars of each dtype.
@@ -26,10 +26,6 @@ _NUMBERS = len(NUMBER_DTYPES)
 _COUNTS_AND_FLOATS = frozenset(map(_CODES.__getitem__, (int, float, dt.float64)))
 # Ops whose result is of the kind that Python and NumPy agree on; others of mixed numbers can't be traced.
 _PLAIN = frozenset({"add", "subtract", "multiply", "negative", "abs", "positive"})
-
-
-class Decides(CannotMerge):
-    """What a number is decides what an operation gives: it must be done for each thing that the number may be."""
 
 
 def codes_of(value: Any) -> frozenset[int]:

@@ -8,6 +8,7 @@ from lamina.trace.build import broadcast_shape, broadcast_to, emit, permute
 from lamina.trace.choice import choice_at, leaves_of
 from lamina.trace.component import Component
 from lamina.trace.scope import Cell
+from lamina.trace.state import Decides
 from lamina.trace.value import Value
 
 
@@ -47,12 +48,15 @@ def order_of(operands: Sequence[Value], rank: int) -> tuple[int, ...] | None:
 
 
 def _strides_of(array: Value) -> tuple[int, ...]:
-    """The strides of an array; of one of several, those of all where they are in one order, else C order's."""
+    """The strides of an array; of one of several, those of all; raises `Decides` where they are in different orders."""
     if choice_at(array) is not None:
         first, *others = leaves_of(array)
         order = order_of([first], len(array.shape))
-        if all(order_of([each], len(array.shape)) == order for each in others):
-            return _strides_of(first)
+        if any(order_of([each], len(array.shape)) != order for each in others):
+            raise Decides(
+                "an array may be one of several in different orders of memory, which that of a result follows"
+            )
+        return _strides_of(first)
     if type(array.cell) is Component and array.layout is None:
         return _strides_of(array.cell.whole)
     return array.whole_layout.strides

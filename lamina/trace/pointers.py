@@ -18,7 +18,7 @@ from lamina.expr import Expr
 from lamina.layout import Layout
 from lamina.trace import variant
 from lamina.trace.build import as_value, broadcast_to, constant, emit, node_of, scope_now
-from lamina.trace.choice import Either, chosen, one_of, opened
+from lamina.trace.choice import Either, chosen, leaves_of, one_of, opened
 from lamina.trace.mixed import cases_of
 from lamina.trace.scope import Cell, Scope
 from lamina.trace.state import is_array, is_number
@@ -61,7 +61,9 @@ Key = tuple[Any, ...]  # what a carried node is: ("code", variable), ("shift", v
 
 def can_point(thing: Any) -> bool:
     """Whether a variable that is this may be carried as a pointer."""
-    return is_array(thing) or is_number(thing) or type(thing) is Variant
+    if type(thing) is Variant:
+        return all(map(can_point, thing.things))
+    return is_number(thing) or (is_array(thing) and all(type(leaf.cell) is Cell for leaf in leaves_of(thing)))
 
 
 def are_few(places: Sequence[Place]) -> bool:

@@ -290,8 +290,12 @@ def call(called: Any, /, *args: Any, **kwargs: Any) -> Any:
     if own_call is not None:
         return converted(own_call)(called, *args, **kwargs)
     is_mutator = isinstance(called, BuiltinMethodType) and called.__name__ in MUTATORS
-    do = functools.partial(_call_library, called)
-    return do(args, kwargs) if is_mutator else case_by_case(do, args, kwargs)
+    if is_mutator:
+        return _call_library(called, args, kwargs)
+    if type(getattr(called, "__self__", None)) is Value:
+        name = called.__name__
+        return case_by_case(lambda x, *given: _call_library(getattr(x, name), *given), called.__self__, args, kwargs)
+    return case_by_case(functools.partial(_call_library, called), args, kwargs)
 
 
 def _call_library(called: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -38,6 +38,10 @@ class CannotMerge(Exception):
     """Two values of a name that no one value stands for: why."""
 
 
+class Decides(CannotMerge):
+    """What an operand is decides what an operation gives: it must be done for each thing that the operand may be."""
+
+
 def _unbound_error(self: "Unbound", *_: Any) -> NoReturn:
     self.fail()
 

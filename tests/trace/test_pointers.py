@@ -266,3 +266,26 @@ def test_a_loop_with_pointers_is_one_node_and_grows_by_its_body() -> None:
 
     assert_agrees(program, lambda: (np.arange(4.0), np.ones(4), [0, 1, 2]))
     assert size(16) - size(12) == size(12) - size(8)
+
+
+def test_new_memory_is_in_the_order_of_the_array_that_a_variable_is() -> None:
+    def looped(x, n):
+        k = 0
+        while k < n and x.sum() < 1e3:
+            k += 1
+            x = x + 1
+            x = x.T
+        y = x * 2
+        z = y.reshape(-1)  # a view of an array in C order alone
+        y[0, 1] = 7
+        return y, z
+
+    def branched(x, n):
+        y = x.T if x[0, 0] > n else x
+        z = y + 1
+        w = z.reshape(-1)
+        z[0, 1] = 7
+        return z, w
+
+    for program in (looped, branched):
+        assert_agrees(program, *(lambda n=n: (np.arange(9.0).reshape(3, 3), n) for n in (-1, 0, 1, 2, 3)))
