@@ -12,7 +12,7 @@ from lamina.trace.build import as_value
 from lamina.trace.choice import cells_of, choice_at, leaves_of, same_alias
 from lamina.trace.mixed import can_meet, codes_of, dtype_for
 from lamina.trace.names import RUNTIME
-from lamina.trace.order import order_of
+from lamina.trace.order import is_in_order, order_of
 from lamina.trace.pointers import At, Places, can_point, extended, whereabouts
 from lamina.trace.scope import Scope
 from lamina.trace.state import Get, Put, Unbound, is_array, is_number
@@ -135,6 +135,10 @@ def compared(
             axes = order_of([after], len(after.shape))
             if order_of([start[k]], len(after.shape)) != axes:
                 raise Peel(name)
+            if not is_in_order(start[k], axes):  # a turn may copy what has gaps, and see a view of what has none
+                if has_run:
+                    raise Fails(f"{name} has gaps in memory at first, and none after a turn")
+                raise Peel(name)
             may_stay = _may_be(after, before) or (may_skip and _is_old(loop, start[k]))
             carried[k] = Carried(after.dtype, after.shape, Kind.ARRAY, may_stay=may_stay, axes=axes)
         elif isinstance(before, Unbound) or is_number(after) or is_array(after):
@@ -198,8 +202,8 @@ def _expect_own(
 
 
 def _may_be(array: Value, other: Value) -> bool:
-    """Whether an array is another one, or may be it as a run has it."""
-    return any(same_alias(leaf, other) for leaf in leaves_of(array))
+    """Whether an array is another one, or may be it, or one that this may be, as a run has it."""
+    return any(same_alias(leaf, each) for leaf in leaves_of(array) for each in leaves_of(other))
 
 
 def is_replaced(loop: Loop, scope: Scope, k: int, before: Value, after: Value) -> Any:

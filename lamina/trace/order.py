@@ -104,7 +104,7 @@ def axes_in(order: str, like: Value) -> tuple[int, ...] | None:
     if order == "K":
         return order_of([like], rank)
     backwards = tuple(reversed(range(rank))) if rank > 1 else None
-    is_fortran = order == "F" or (order == "A" and not _is_in_order(like, None) and _is_in_order(like, backwards))
+    is_fortran = order == "F" or (order == "A" and not is_in_order(like, None) and is_in_order(like, backwards))
     return backwards if is_fortran else None
 
 
@@ -123,14 +123,15 @@ def laid_out(value: Value, axes: tuple[int, ...] | None) -> Value:
     if choice is not None:
         chosen: Value = choice.each(lambda each: laid_out(each, axes))
         return chosen
-    if value.cell is None or _is_in_order(value, axes):
+    if value.cell is None or is_in_order(value, axes):
         return value
     return emit("copy", value) if axes is None else ordered(emit("copy", permute(value, axes)), axes)
 
 
-def _is_in_order(value: Value, axes: tuple[int, ...] | None) -> bool:
+def is_in_order(value: Value, axes: tuple[int, ...] | None) -> bool:
+    """Whether the elements of an array fill memory in this order of its axes (`None`: C order)."""
     if choice_at(value) is not None:
-        return all(_is_in_order(each, axes) for each in leaves_of(value))
+        return all(is_in_order(each, axes) for each in leaves_of(value))
     layout = value.whole_layout
     turned = layout if axes is None else layout.move(Permute(axes))
     return turned is not None and turned.is_contiguous

@@ -626,3 +626,42 @@ def test_a_turn_before_the_loop_that_ends_it() -> None:
         return t
 
     assert_agrees(program, lambda: (np.arange(9.0) / 8,), lambda: (np.ones(9),))
+
+
+def test_what_a_turn_leaves_alone_is_what_it_was() -> None:
+    """After a turn that runs apart the array is one of two, and a later turn may leave it one of these."""
+
+    def replaced(x, n):
+        for _ in range(12):
+            if x.min() <= n:
+                continue
+            x = x - 1
+        x[:] = 5
+        return x
+
+    def stopped(x, n):
+        for _ in range(12):
+            k = 0
+            while k < 3 and x[0] > 0.5:
+                k += 1
+                x = x - 1
+            if x.sum() == n:
+                continue
+        return x
+
+    for program in (replaced, stopped):
+        makers = [lambda start=start, n=n: (start + np.arange(4.0), n) for start in (0, 5, -5) for n in (2, -50, 0)]
+        assert_agrees(program, *makers)
+
+
+def test_an_array_with_gaps_in_memory_and_its_copy() -> None:
+    def program(x, n):
+        for _ in range(n):
+            k = 0
+            while k < n and n <= 3:
+                k += 1
+                x = x.ravel()  # a copy of what has gaps, and itself of what has none
+        x[-1] -= 2
+        return x
+
+    assert_agrees(program, *(lambda n=n: (np.arange(6.0)[::2], n) for n in range(5)))
