@@ -23,6 +23,7 @@ from lamina.expr.containers import containers_in, flatten, paths_of, unflatten
 from lamina.expr.tree import all_nodes
 from lamina.layout import Layout
 from lamina.roots import Root, memory_of, overlaps_of, placed, roots_of
+from lamina.shortcut import Shortcut, key_of, shortcut_of
 from lamina.trace import python
 from lamina.trace.build import NUMBER_DTYPES
 from lamina.trace.guards import Drawn, Guard, guards_of
@@ -81,12 +82,17 @@ class Defn:
         self._entries: dict[Any, _Entry] = {}
         self._pinned: dict[Any, tuple[int, ...]] = {}
         self._plain: set[Any] = set()  # signatures that can't be traced
+        self._shortcuts: dict[Any, Shortcut] = {}
         self._lock = threading.RLock()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The function's results: NumPy's kinds for NumPy arrays and numbers, `lamina.Array` where one was given."""
         if current() is not None:
             return python.call(self._function, *args, **kwargs)  # part of a larger trace
+        key = None if kwargs else key_of(args)
+        short = self._shortcuts.get(key)
+        if short is not None and all(guard.holds() for guard in short.guards):
+            return short.finish(short.compiled(*map(np.asarray, args)))
         leaves, structure = flatten((args, kwargs))
         arrays = [np.asarray(leaf) for leaf in leaves if isinstance(leaf, (np.ndarray, Array))]
         shared: Any = overlaps_of(arrays) if len(arrays) > 1 else ()
@@ -131,6 +137,10 @@ class Defn:
             if entry.traced.graph.updates and not entry.is_seen:
                 return self._replayed(error, args, kwargs, None, (*arrays, *entry.traced.captured))
             raise
+        if key is not None and signature not in self._pinned:
+            found = shortcut_of(args, entry.compiled, entry.traced, entry.arguments.params, entry.guards)
+            if found is not None:
+                self._shortcuts[key] = found
         return _returned(entry, leaves, arrays, results)
 
     def _untraced(self, reason: BaseException, signature: Any, args: Any, kwargs: Any) -> Any:
@@ -561,11 +571,12 @@ def _returned(
         return placed(memory, Layout(shape, whole.strides, whole.offset), shift)
 
     def result(leaf: Any) -> Any:
+        # a loop, since a function that calls itself is garbage that keeps the arrays until the next collection
+        while isinstance(leaf, Output) and leaf.choice is not None:
+            which, then, otherwise = leaf.choice
+            leaf = then if results[which] else otherwise
         if not isinstance(leaf, Output):
             return leaf
-        if leaf.choice is not None:
-            which, then, otherwise = leaf.choice
-            return result(then if results[which] else otherwise)
         given = params[leaf.node.args[0]] if leaf.node.op == "parameter" else None
         if isinstance(given, int) and _is_of_kind(leaves[given], leaf.kind):
             return leaves[given]

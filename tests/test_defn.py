@@ -281,6 +281,20 @@ def test_closures_never_share_an_entry() -> None:
     assert (add(6, 3), multiply(6, 3), add(6, 3)) == (9, 18, 9)
 
 
+def test_a_result_is_freed_with_its_last_name() -> None:
+    compiled = lamina.defn(lambda x: x + 1)
+    compiled(np.ones(3))
+    gc.collect()
+    gc.disable()
+    try:
+        result = compiled(np.ones(3))
+        alive = weakref.ref(result)
+        del result
+        assert alive() is None
+    finally:
+        gc.enable()
+
+
 def test_the_cache_is_freed_with_the_function() -> None:
     class Big:
         pass

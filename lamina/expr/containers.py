@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable, Iterable
 from typing import Any
 
+import numpy as np
 import optree
 
 NAMESPACE = "lamina"
@@ -104,6 +105,8 @@ def describe_structure(structure: Structure) -> str:
 
 def _register_dataclasses(leaves: list[Any]) -> bool:
     """Register each dataclass among the leaves that isn't known yet; whether there was one."""
+    if _PLAIN.issuperset(map(type, leaves)):
+        return False
     found = {type(leaf) for leaf in leaves if _is_new_dataclass(type(leaf))}
     with _registering:
         for cls in found - _registered:
@@ -112,6 +115,7 @@ def _register_dataclasses(leaves: list[Any]) -> bool:
     return bool(found)
 
 
+_PLAIN = frozenset({bool, int, float, complex, str, np.ndarray})  # of most leaves, in a call that has few
 _register: Any = optree.register_pytree_node  # whose types want a collection
 
 

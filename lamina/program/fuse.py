@@ -83,7 +83,7 @@ def _join(done: list[Instruction], kernel: Kernel, terms: Terms) -> None:
 
 def merge(first: Kernel, second: Kernel, terms: Terms) -> Kernel | None:
     """One kernel that does what two do, one after the other; `None` where there is none, or it would be of no use."""
-    if not second.reads & (first.reads | set(first.writes)):
+    if first.is_ordered or second.is_ordered or not second.reads & (first.reads | set(first.writes)):
         return None
     if len(first.stores) + len(second.stores) > _MOST_STORES:
         return None
@@ -207,7 +207,7 @@ def _collect(block: Block, read: set[int]) -> None:
                 _collect(each.then, read)
                 _collect(each.otherwise, read)
             case _:
-                read.update(each.reads)
+                read.update(each.loads if isinstance(each, Kernel) else each.reads)
 
 
 def _pruned(block: Block, read: set[int]) -> Block:

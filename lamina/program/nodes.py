@@ -1,6 +1,6 @@
 """How the nodes that aren't elementwise are lowered: reductions, what places elements, memory, loops and branches."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from lamina import dtype as dt
@@ -8,8 +8,22 @@ from lamina.dtype import DType
 from lamina.expr import Expr, Source, effects_of, value_of
 from lamina.expr.tree import nodes_of
 from lamina.layout import Layout
-from lamina.layout.move import Broadcast, Range, Reshape, Slice
-from lamina.program.record import REDUCTIONS, Block, Check, Cond, Kept, Site, Store, Term, Terms, While, in_order
+from lamina.layout.move import Broadcast, Permute, Range, Reshape, Slice
+from lamina.program.record import (
+    REDUCTIONS,
+    Block,
+    Check,
+    Cond,
+    Kept,
+    Shape,
+    Shifts,
+    Site,
+    Store,
+    Term,
+    Terms,
+    While,
+    in_order,
+)
 from lamina.program.scope import Lowering, Scope, numel_of, uses_of
 
 
@@ -29,6 +43,49 @@ def _reduction(scope: Scope, node: Expr) -> Any:
     scope.values[node] = scope.whole.load(buffer)
     return None
 
+
+def _place_of_extreme(scope: Scope, node: Expr) -> Any:
+    x, axis = node.args
+    if not scope.whole.is_native(node) or not numel_of(x.shape):
+        return NotImplemented
+    if x.shape[axis] == 1:
+        scope.set(node, scope.terms.constant(0, dt.int64))
+        return None
+    place = scope.terms.make("position", (), dt.int64, (_along(x.shape, axis),))
+    term = scope.terms.make(node.op, (scope.value(x), place), dt.int64)
+    buffer = scope.whole.buffer(dt.int64, node.shape)
+    scope.kernel(x.shape, (axis,), Store(term, buffer, Layout.contiguous(node.shape)), node.source)
+    scope.values[node] = scope.whole.load(buffer)
+    return None
+
+
+def _matmul(scope: Scope, node: Expr) -> Any:
+    """A small product, or one with a vector, is a sum of products like another; a library is faster at the others."""
+    x, y = node.args
+    *stack, rows, inner = x.shape
+    columns = y.shape[-1]
+    is_small = numel_of(node.shape) * inner <= (_VECTOR_PRODUCT if 1 in (rows, columns) else _SMALL_PRODUCT)
+    if not is_small or not numel_of(node.shape) or not scope.whole.is_native(node):
+        return NotImplemented
+    if not inner:
+        scope.set(node, scope.terms.constant(_zero(node.dtype), node.dtype))
+        return None
+    space = (*stack, rows, columns, inner)
+    axes = (*range(len(stack)), len(stack) + 1, len(stack))
+    left = scope.moved(x, Reshape((*stack, rows, 1, inner)), Broadcast(space))
+    right = scope.moved(y, Permute(axes), Reshape((*stack, 1, columns, inner)), Broadcast(space))
+    product = scope.terms.make("multiply", (left, right), node.dtype)
+    if inner == 1:
+        scope.set(node, scope.squeezed(product, node.shape))
+        return None
+    term = scope.terms.make("any" if node.dtype == dt.bool else "sum", (product,), node.dtype)
+    buffer = scope.whole.buffer(node.dtype, node.shape)
+    scope.kernel(space, (len(space) - 1,), Store(term, buffer, Layout.contiguous(node.shape)), node.source)
+    scope.values[node] = scope.whole.load(buffer)
+    return None
+
+
+_SMALL_PRODUCT, _VECTOR_PRODUCT = 1 << 12, 1 << 16  # multiplications
 
 _OF_NONE: dict[str, Any] = {"sum": 0, "prod": 1, "any": False, "all": True}
 
@@ -98,22 +155,56 @@ def _pad(scope: Scope, node: Expr) -> None:
 
 def _gather(scope: Scope, node: Expr) -> Any:
     x, indices = node.args
-    count, rest = len(indices), x.shape[len(indices) :]
-    shape = indices[0].shape
     if not numel_of(node.shape):
         return NotImplemented  # there may be indices all the same, which must be in range
-    spread = (Reshape((*shape, *(1,) * len(rest))), Broadcast((*shape, *rest))) if rest else ()
     term = _indexable(scope, x)
-    places = []
-    for axis, index in enumerate(indices):
-        moved = scope.moved(index, *spread) if spread else scope.value(index)
-        places.append(_place(scope, moved, axis, x.shape[axis], node.source))
+    places = _places(scope, indices, x.shape, node.source)
     if term.op == "constant":
         scope.set(node, scope.terms.make("with", (term, *places), node.dtype))
         return None
     buffer, layout, _ = term.static
-    seen = Layout((*shape, *rest), (*(0,) * len(shape), *layout.strides[count:]), layout.offset)
-    scope.set(node, scope.terms.make("load", tuple(places), node.dtype, (buffer, seen, layout.strides[:count])))
+    static = (buffer, _behind(indices, layout), layout.strides[: len(indices)])
+    scope.set(node, scope.terms.make("load", places, node.dtype, static))
+    return None
+
+
+def _places(scope: Scope, indices: Sequence[Expr], shape: Shape, source: Source | None) -> tuple[Term, ...]:
+    """The indices of the first axes, checked, over the space of all that they name."""
+    own, rest = indices[0].shape, shape[len(indices) :]
+    spread = (Reshape((*own, *(1,) * len(rest))), Broadcast((*own, *rest))) if rest else ()
+    moved = [scope.moved(index, *spread) if spread else scope.value(index) for index in indices]
+    return tuple(_place(scope, each, axis, shape[axis], source) for axis, each in enumerate(moved))
+
+
+def _behind(indices: Sequence[Expr], layout: Layout) -> Layout:
+    """What indices of the first axes leave of a layout: the other axes, behind those of the indices."""
+    own, count = indices[0].shape, len(indices)
+    return Layout((*own, *layout.shape[count:]), (*(0,) * len(own), *layout.strides[count:]), layout.offset)
+
+
+_COMBINED = {"max": "maximum", "min": "minimum"}  # the others have the names of ops
+
+
+def _scatter(scope: Scope, node: Expr) -> Any:
+    x, indices, updates, combine = node.args
+    if not scope.whole.is_native(node) or not numel_of(updates.shape):
+        return NotImplemented
+    base = scope.buffer_of(scope.value(x), x.shape, x.source, "parts of it are written")
+    for each in (*indices, updates):  # what reads the memory does so before it is written
+        if base in scope.value(each).reads:
+            scope.keep_apart(each, base)
+    buffer, whole = scope.whole.buffer(node.dtype, node.shape), Layout.contiguous(node.shape)
+    places, layout = _places(scope, indices, x.shape, node.source), _behind(indices, whole)
+    strides = whole.strides[: len(indices)]
+    term = scope.value(updates)
+    if combine != "set":
+        held = scope.terms.make("load", places, node.dtype, (buffer, layout, strides))
+        term = scope.terms.make(_COMBINED.get(combine, combine), (held, term), node.dtype)
+    store = Store(term, buffer, layout, base, tuple(zip(places, strides, strict=True)))
+    if base not in scope.whole.fixed:
+        _rescue(scope, base, x, node)
+    scope.kernel(layout.shape, (), store, node.source, is_ordered=True)
+    scope.values[node] = scope.whole.load(buffer)
     return None
 
 
@@ -147,7 +238,7 @@ def _place(scope: Scope, index: Term, axis: int, extent: int, source: Source | N
     index = _cast(terms, index, dt.int64)
     if index.op == "constant" and 0 <= index.static[0] < extent:
         return index
-    site = Site(f"index {{}} is out of bounds for axis {axis} with size {extent}", ((1, 0),), source)
+    site = Site(f"index {{}} is out of bounds for axis {axis} with size {extent}", ((0, 1, 0),), source)
     index = terms.make("within", (index,), dt.int64, (-extent, extent - 1, site))
     zero, length = terms.constant(0, dt.int64), terms.constant(extent, dt.int64)
     is_negative = terms.make("less", (index, zero), dt.bool)
@@ -159,45 +250,92 @@ def _move(scope: Scope, node: Expr) -> None:
     scope.set(node, scope.moved(x, movement))
 
 
-def _shift(scope: Scope, node: Expr) -> tuple[tuple[Term, int], ...]:
-    """What moves a view's layout: one term, checked, and its stride; over the layout's shape."""
-    root, layout, shifts = node.args[:3]
-    if not shifts or not layout.numel:
+def _shift(scope: Scope, node: Expr) -> Shifts:
+    """What moves a view's layout, checked, over the layout's shape; and where it ends, for lengths of a run."""
+    root, layout, shifts, lengths = node.args[:4]
+    if not layout.numel or not (shifts or lengths):
         return ()
-    terms, size = scope.terms, numel_of(root.shape)
+    terms, size, over = scope.terms, numel_of(root.shape), Broadcast(layout.shape)
+    given = [(_cast(terms, scope.moved(by, over), dt.int64), stride) for by, stride in shifts if stride]
+    if lengths:
+        ends = {axis: _cast(terms, scope.moved(length, over), dt.int64) for axis, length in lengths}
+        return _cut(terms, given, layout, ends, size, node.source)
     low, high = layout.span
     message = f"a view of elements {{}} to {{}} of {size}"
-    over = Broadcast(layout.shape)
-    if len(shifts) == 1:
-        by, stride = shifts[0]
-        term = _cast(terms, scope.moved(by, over), dt.int64)
-        if stride == 0:
-            return ()
+    if len(given) == 1:
+        ((by, stride),) = given
         least, most = -(low // abs(stride)), (size - high) // abs(stride)
         if stride < 0:
             least, most = -most, -least
-        site = Site(message, ((stride, low), (stride, high - 1)), node.source)
-        return ((terms.make("within", (term,), dt.int64, (least, most, site)), stride),)
+        site = Site(message, ((0, stride, low), (0, stride, high - 1)), node.source)
+        return ((terms.make("within", (by,), dt.int64, (least, most, site)), stride),)
+    site = Site(message, ((0, 1, low), (0, 1, high - 1)), node.source)
+    return ((terms.make("within", (_total(terms, given),), dt.int64, (-low, size - high, site)), 1),)
+
+
+def _total(terms: Terms, shifts: Sequence[tuple[Term, int]]) -> Term:
+    """The sum of integers times their strides."""
     total = terms.constant(0, dt.int64)
     for by, stride in shifts:
         # what lies this far out is outside any memory, and the sum doesn't wrap
-        bound = 2**62 // (len(shifts) * max(abs(stride), 1))
-        term = _cast(terms, scope.moved(by, over), dt.int64)
+        bound = 2**60 // (len(shifts) * abs(stride))
         limits = (terms.constant(-bound, dt.int64), terms.constant(bound, dt.int64))
-        term = terms.make("clip", (term, *limits), dt.int64)
-        step = terms.make("multiply", (term, terms.constant(stride, dt.int64)), dt.int64)
-        total = terms.make("add", (total, step), dt.int64)
-    site = Site(message, ((1, low), (1, high - 1)), node.source)
-    return ((terms.make("within", (total,), dt.int64, (-low, size - high, site)), 1),)
+        by = terms.make("clip", (by, *limits), dt.int64)
+        total = _sum(terms, total, terms.make("multiply", (by, terms.constant(stride, dt.int64)), dt.int64))
+    return total
+
+
+def _sum(terms: Terms, x: Term, y: Term) -> Term:
+    return y if x.op == "constant" and x.static == (0,) else terms.make("add", (x, y), dt.int64)
+
+
+def _cut(
+    terms: Terms,
+    shifts: Sequence[tuple[Term, int]],
+    layout: Layout,
+    ends: Mapping[int, Term],
+    size: int,
+    source: Source | None,
+) -> Shifts:
+    """A layout that is moved and cut: what is before the ends must lie in the memory, the rest isn't there."""
+    zero, one = terms.constant(0, dt.int64), terms.constant(1, dt.int64)
+    whole = Layout([1 if axis in ends else n for axis, n in enumerate(layout.shape)], layout.strides, layout.offset)
+    total = _total(terms, shifts)
+    low, high = (_sum(terms, total, terms.constant(end, dt.int64)) for end in (whole.span[0], whole.span[1] - 1))
+    conditions: list[Term] = []
+    is_empty = terms.constant(False, dt.bool)
+    for axis, length in ends.items():
+        extent, stride = layout.shape[axis], layout.strides[axis]
+        site = Site(f"a length of {{}} along an axis of {extent}", ((0, 1, 0),), source, ValueError)
+        length = terms.make("within", (length,), dt.int64, (0, extent, site))
+        place = terms.make("position", (), dt.int64, (_along(layout.shape, axis),))
+        conditions.append(terms.make("less", (place, length), dt.bool))
+        is_empty = terms.make("logical_or", (is_empty, terms.make("equal", (length, zero), dt.bool)), dt.bool)
+        last = terms.make("subtract", (length, one), dt.int64)
+        reach = terms.make("multiply", (last, terms.constant(stride, dt.int64)), dt.int64)
+        if stride < 0:
+            low = _sum(terms, low, reach)
+        else:
+            high = _sum(terms, high, reach)
+    site = Site(f"a view of elements {{}} to {{}} of {size}", ((1, 1, 0), (2, 1, 0)), source)
+    checks = []
+    for end in (low, high):
+        seen = terms.make("where", (is_empty, zero, end), dt.int64)
+        checks.append(terms.make("within", (seen, low, high), dt.int64, (0, max(size - 1, 0), site)))
+    moved = terms.make("with", (total, *checks), dt.int64)
+    return ((moved, 1), *((condition, None) for condition in conditions))
+
+
+def _along(shape: Shape, axis: int) -> Layout:
+    """The layout whose positions are the indices of one axis."""
+    return Layout(shape, [int(each == axis) for each in range(len(shape))])
 
 
 def _view(scope: Scope, node: Expr) -> Any:
-    root, layout, _, lengths = node.args
-    if lengths:
-        return NotImplemented
+    root, layout, _, _ = node.args
     term = scope.value(root)
     if term.op == "constant":  # every element is this one, wherever it is
-        checks = tuple(by for by, _ in _shift(scope, node))
+        checks = tuple(by for by, stride in _shift(scope, node) if stride is not None)
         scope.set(node, scope.terms.make("with", (term, *checks), node.dtype) if checks else term)
         return None
     buffer = scope.buffer_of(term, root.shape, root.source, "a view sees its memory")
@@ -210,13 +348,11 @@ def _view(scope: Scope, node: Expr) -> Any:
 
 def _update(scope: Scope, node: Expr) -> Any:
     root, layout, _, lengths, value = node.args
-    if lengths:
-        return NotImplemented
     term = scope.value(value)
     if not layout.numel:
         scope.set(node, scope.value(root))
         return None
-    if layout == Layout.contiguous(root.shape):
+    if layout == Layout.contiguous(root.shape) and not lengths:
         scope.set(node, term)
         return None
     base = scope.buffer_of(scope.value(root), root.shape, root.source, "a part of it is written")
@@ -232,7 +368,7 @@ def _update(scope: Scope, node: Expr) -> Any:
     return None
 
 
-def reads_in_place(term: Term, buffer: int, layout: Layout, shifts: tuple[tuple[Term, int], ...]) -> bool:
+def reads_in_place(term: Term, buffer: int, layout: Layout, shifts: Shifts) -> bool:
     """Whether a term reads of a buffer nothing but the element that the layout names."""
     if buffer not in term.reads:
         return True
@@ -361,10 +497,13 @@ def _nothing(scope: Scope, node: Expr) -> None:
 
 LOWERINGS: dict[str, Lowering] = {
     **dict.fromkeys(REDUCTIONS, _reduction),
+    **dict.fromkeys(("argmax", "argmin"), _place_of_extreme),
+    "matmul": _matmul,
     "iota": _iota,
     "concat": _concat,
     "pad": _pad,
     "gather": _gather,
+    "scatter": _scatter,
     "take_along_axis": _take_along_axis,
     "move": _move,
     "view": _view,

@@ -21,7 +21,10 @@ Shape = tuple[int, ...]
 
 # The reductions that a term may be; each combines its operand over the reduced axes of its kernel.
 REDUCTIONS = frozenset(
-    {"sum", "prod", "max", "min", "any", "all", "bitwise_and_reduce", "bitwise_or_reduce", "bitwise_xor_reduce"}
+    {
+        *("sum", "prod", "max", "min", "any", "all", "bitwise_and_reduce", "bitwise_or_reduce", "bitwise_xor_reduce"),
+        *("argmax", "argmin"),  # of an element and its place
+    }
 )
 # Ops that cost more than a few additions: their values are computed once.
 CHEAP = frozenset(
@@ -37,16 +40,17 @@ CHEAP = frozenset(
 class Site(NamedTuple):
     """Where an index may be out of range: what the error says of it, and the user's line.
 
-    The message has a place for each of the numbers, a factor and a term of the index that is out of range.
+    The message has a place for each of the numbers: which of the args of the ``within``, a factor, and a term.
     """
 
     message: str
-    numbers: tuple[tuple[int, int], ...]
+    numbers: tuple[tuple[int, int, int], ...]
     source: Source | None
+    kind: type[Exception] = IndexError
 
-    def error(self, index: int) -> IndexError:
-        """The error for an index."""
-        return IndexError(self.message.format(*(factor * index + term for factor, term in self.numbers)))
+    def error(self, values: Sequence[int]) -> Exception:
+        """The error for these values of the args."""
+        return self.kind(self.message.format(*(factor * values[i] + term for i, factor, term in self.numbers)))
 
 
 class Term:
@@ -56,10 +60,12 @@ class Term:
     op             static
     =============  ==========================================================================================
     ``load``       ``(buffer, layout, strides)``: the element at the layout's position, plus each arg's value
-                   times its stride
+                   times its stride; an arg without a stride (None) is a condition: where it is false nothing is
+                   read, and the value is any
     ``constant``   ``(number,)``
     ``position``   ``(layout,)``: the layout's position itself
-    ``within``     ``(low, high, site)``: the arg; where it isn't in the range the program fails at the site
+    ``within``     ``(low, high, site)``: the first arg; where it isn't in the range the program fails at the site,
+                   with what the args are
     ``with``       ``()``: the first arg, once the others have been computed
     =============  ==========================================================================================
 
@@ -77,6 +83,9 @@ class Term:
         self.is_cheap: bool = op in CHEAP and self.weight <= 12 and all(arg.is_cheap for arg in args)
         reads = frozenset(static[:1]) if op == "load" else frozenset()
         self.reads: frozenset[int] = reads.union(*[arg.reads for arg in args]) if args else reads
+
+
+Shifts = tuple[tuple[Term, int | None], ...]  # terms and their strides; None for a condition
 
 
 class Terms:
@@ -175,24 +184,28 @@ class Store(NamedTuple):
     """A term that fills a buffer, or, with a `base`, a part of one that starts as the base.
 
     The layout is over the whole space of the kernel, or over its kept axes for what a reduction leaves; `shifts` are
-    terms that move it, each times its stride.
+    terms that move it, each times its stride, or, without one, say where the store is.
     """
 
     term: Term
     buffer: int
     layout: Layout
     base: int | None = None
-    shifts: tuple[tuple[Term, int], ...] = ()
+    shifts: Shifts = ()
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """A loop nest over a space, of whose axes some are reduced."""
+    """A loop nest over a space, of whose axes some are reduced.
+
+    One that is ordered goes through its space in C order, an element at a time, and may read what it has written.
+    """
 
     space: Shape
     reduced: tuple[int, ...]
     stores: tuple[Store, ...]
     source: Source | None = None
+    is_ordered: bool = False
 
     @property
     def kept(self) -> Shape:
@@ -206,7 +219,12 @@ class Kernel:
 
     @property
     def reads(self) -> frozenset[int]:
-        """The buffers it reads, bases included."""
+        """The buffers it reads that it doesn't fill itself, bases included."""
+        return self.loads - frozenset(self.writes)
+
+    @property
+    def loads(self) -> frozenset[int]:
+        """All buffers it reads, bases included."""
         read: frozenset[int] = frozenset()
         for store in self.stores:
             read |= store.term.reads.union(*[by.reads for by, _ in store.shifts])
@@ -475,16 +493,20 @@ def _kernel_lines(kernel: Kernel, indent: str) -> Iterator[str]:
         names[term] = f"t{sum(name.startswith('t') for name in names.values())}"
         yield f"{indent}{names[term]}: {term.dtype} = {_term_text(term, args)}"
     for store in kernel.stores:
-        moved = "".join(f" + {stride}*{names[by]}" for by, stride in store.shifts)
+        moved = _moved_text((names[by], stride) for by, stride in store.shifts)
         base = "" if store.base is None else f" over %{store.base}"
         yield f"{indent}%{store.buffer}{_shown(store.layout)}{moved}{base} = {names[store.term]}"
+
+
+def _moved_text(shifts: Iterable[tuple[str, int | None]]) -> str:
+    return "".join(f" where {by}" if stride is None else f" + {stride}*{by}" for by, stride in shifts)
 
 
 def _term_text(term: Term, args: Sequence[str]) -> str:
     match term.op:
         case "load":
             buffer, layout, strides = term.static
-            moved = "".join(f" + {stride}*{arg}" for arg, stride in zip(args, strides, strict=True))
+            moved = _moved_text(zip(args, strides, strict=True))
             return f"%{buffer}{_shown(layout)}{moved}"
         case "position":
             return f"position{_shown(term.static[0])}"

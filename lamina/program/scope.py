@@ -131,7 +131,9 @@ class Scope:
         self.stored[term] = buffer
         return buffer
 
-    def kernel(self, space: Shape, reduced: tuple[int, ...], store: Store, source: Source | None) -> None:
+    def kernel(
+        self, space: Shape, reduced: tuple[int, ...], store: Store, source: Source | None, is_ordered: bool = False
+    ) -> None:
         """An instruction of one store, over a space without its axes of extent 1."""
         self.whole.origins.filled[store.buffer] = store.term
         axes = [axis for axis, extent in enumerate(space) if extent != 1]
@@ -140,12 +142,13 @@ class Scope:
             space = tuple(space[axis] for axis in axes)
             layout = store.layout.move(Reshape(kept))
             assert layout is not None  # no movement of axes of extent 1 needs a copy
-            shifts = tuple((self._squeezed(by, space), stride) for by, stride in store.shifts)
-            store = store._replace(term=self._squeezed(store.term, space), layout=layout, shifts=shifts)
+            shifts = tuple((self.squeezed(by, space), stride) for by, stride in store.shifts)
+            store = store._replace(term=self.squeezed(store.term, space), layout=layout, shifts=shifts)
             reduced = tuple(place for place, axis in enumerate(axes) if axis in reduced)
-        self.instructions.append(Kernel(space, reduced, (store,), source))
+        self.instructions.append(Kernel(space, reduced, (store,), source, is_ordered))
 
-    def _squeezed(self, term: Term, space: Shape) -> Term:
+    def squeezed(self, term: Term, space: Shape) -> Term:
+        """A term over a space that differs in axes of extent 1."""
         moved = self.terms.moved(term, Reshape(space))
         assert moved is not None
         return moved
@@ -164,6 +167,13 @@ class Scope:
             term = self.terms.load(term.static[0], term.dtype, Layout.contiguous(node.shape))
         self.values[node] = term
         return term
+
+    def keep_apart(self, node: Expr, buffer: int) -> None:
+        """The node's value, from now on in a buffer that isn't this one."""
+        why = "it reads elements that are written next"
+        term = self.keep(node, why)
+        if term.static[0] == buffer:
+            self.values[node] = self.whole.load(self.fill(term, node.shape, node.source, why))
 
     def results(self, outputs: Sequence[Expr]) -> tuple[int, ...]:
         """The buffers of a block's outputs; those of two nodes are two, and only a parameter's is a parameter's."""

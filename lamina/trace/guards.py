@@ -38,19 +38,23 @@ Read = Callable[[], Any]
 
 
 class Guard(NamedTuple):
-    """One thing that was read: how to read it again, and what it was."""
+    """One thing that was read: how to read it again, and what it was; `fixed` is it, if its content can't change."""
 
     read: Read
     leaves: list[Any]
     structure: Any
     forms: list[Any]
+    fixed: Any
 
     def holds(self) -> bool:
         """Whether reading it gives what it was."""
         try:
-            leaves, structure = _content(self.read())
+            value = self.read()
         except _UNBOUND:
             return False
+        if value is self.fixed:
+            return True
+        leaves, structure = _content(value)
         is_same = structure == self.structure and all(map(_same, leaves, self.leaves))
         return is_same and list(map(_seen_as, leaves)) == self.forms
 
@@ -83,11 +87,22 @@ def guards_of(function: Callable[..., Any], objects: Sequence[Any] = ()) -> list
             except _UNBOUND:
                 continue  # not bound yet; if the function needs it, Python says so
             leaves, structure = _content(value)
-            guards.append(Guard(read, leaves, structure, list(map(_seen_as, leaves))))
+            guards.append(
+                Guard(read, leaves, structure, list(map(_seen_as, leaves)), value if _is_fixed(value) else _CHANGES)
+            )
             for leaf in leaves:
                 stack += _followed(leaf, thing, code)
     return guards
 
+
+def _is_fixed(value: Any) -> bool:
+    """Whether a thing that is read is what it is for good: no array, and no container whose content may change."""
+    if isinstance(value, tuple):
+        return type(value) is tuple and all(map(_is_fixed, value))
+    return not isinstance(value, (np.ndarray, *(kind for kind, _ in _CONTAINERS)))
+
+
+_CHANGES = object()  # stands for what is compared by its content
 
 # What is read
 
@@ -124,7 +139,8 @@ def _reads_of_function(called: Any) -> Iterator[Read]:
             read = functools.partial(_cell, cell)
             if name in names or (name in written and _holds_array(_or_none(read))):
                 yield read
-        yield lambda: (called.__defaults__, called.__kwdefaults__)
+        yield lambda: called.__defaults__
+        yield lambda: called.__kwdefaults__
     elif isinstance(called, functools.partial):
         yield lambda: (called.func, called.args, called.keywords)
     elif _wrapped(called):

@@ -12,7 +12,7 @@ from examples.gallery import GALLERY, Entry
 from examples.gallery.running import differences as gallery_differences
 from lamina.compilers.native import jit
 from lamina.compilers.native.execute import executable
-from lamina.compilers.native.scalar import is_native
+from lamina.compilers.native.support import is_native
 from lamina.errors import TraceError
 from lamina.program import fuse, lower
 from lamina.program.memory import plan
@@ -130,6 +130,81 @@ def test_sums_of_zeros_and_infinities() -> None:
     assert np.signbit(total(np.full(3000, -0.0))) and not np.signbit(total(np.zeros(3000)))
     assert total(np.full(3000, np.inf)) == np.inf
     assert np.isnan(total(np.array([np.inf, -np.inf] * 2000)))
+
+
+@pytest.mark.parametrize("shape", [(300, 400), (3, 512, 256), (257, 300), (1000, 9)])
+def test_memory_that_is_crossed(shape, rng) -> None:
+    """Transposed operands are read in tiles, where there are tiles that fit."""
+    x = rng.integers(0, 99, shape)
+
+    def f(x):
+        return x.T + 1, x.T[::-1] - x.T, np.ascontiguousarray(x.T)
+
+    for result, expected in zip(native(f)(x), f(x), strict=True):
+        np.testing.assert_array_equal(result, expected)
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+@pytest.mark.parametrize("size", [1, 5, 16, 33, 100])
+def test_complex_numbers(dtype, size: int, rng) -> None:
+    def f(z, w):
+        turned = np.where(abs(z) > 1, z * w, z / w)
+        return turned, z.conj() + w.imag, (z == w), turned[::-2], z.real.astype(dtype), z[:, None] - w[None]
+
+    z, w = ((rng.integers(-3, 4, size) + 1j * rng.integers(1, 4, size)).astype(dtype) for _ in range(2))
+    for result, expected in zip(native(f)(z, w), f(z, w), strict=True):
+        assert result.dtype == expected.dtype
+        np.testing.assert_allclose(result, expected, rtol=4 * np.finfo(dtype).eps)
+
+
+@pytest.mark.parametrize("shape", [(7,), (40, 3), (3, 40), (64, 65), (2, 3, 9)])
+@pytest.mark.parametrize("dtype", [np.bool_, np.int8, np.uint64, np.float32, np.float64])
+def test_the_first_place_of_an_extreme(shape, dtype, rng) -> None:
+    x = rng.integers(0, 5, shape).astype(dtype)
+    if np.dtype(dtype).kind == "f":
+        x[rng.random(shape) < 0.1] = np.nan
+
+    def f(x):
+        return [each for axis in range(x.ndim) for each in (x.argmax(axis=axis), x.argmin(axis=axis))]
+
+    for result, expected in zip(native(f)(x), f(x), strict=True):
+        np.testing.assert_array_equal(result, expected)
+
+
+def test_writes_through_indices_are_in_order(rng) -> None:
+    def f(x, i, v):
+        x[i] = v
+        counts = np.zeros(9, int)
+        np.add.at(counts, i % 9, 1)
+        y = x * 1
+        y[i[:5]] += x[i[::-1][:5]]
+        return x, counts, y
+
+    i, v = rng.integers(-20, 20, 300), rng.random(300)
+    for result, expected in zip(native(f)(np.zeros(20), i, v), f(np.zeros(20), i, v), strict=True):
+        np.testing.assert_array_equal(result, expected)
+    with pytest.raises(IndexError, match="index 20 is out of bounds for axis 0 with size 20"):
+        native(f)(np.zeros(20), np.append(i, 20), np.append(v, 0))
+
+
+# Lengths that only a run knows
+
+
+def test_loops_to_a_length(rng) -> None:
+    def solve(lower, b):
+        x = np.zeros(len(b))
+        for i in range(len(b)):
+            x[i] = (b[i] - lower[i, :i] @ x[:i]) / lower[i, i]
+        return x
+
+    def shift(x, n):
+        for i in range(n):
+            x[i:] += x[: len(x) - i] * 0.5
+        return x
+
+    lower, b = np.tril(rng.random((40, 40))) + np.eye(40), rng.random(40)
+    np.testing.assert_allclose(native(solve)(lower, b), solve(lower, b), rtol=1e-12)
+    np.testing.assert_array_equal(native(shift)(b.copy(), 17), shift(b.copy(), 17))
 
 
 # Indices

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import lamina
-from lamina.compilers.native.scalar import is_native
+from lamina.compilers.native.support import is_native
 from lamina.program import Program, fuse, lower
 from lamina.program.memory import plan
 from lamina.program.record import Cond, Copy, Kernel, Library, While, instructions_of
@@ -79,7 +79,26 @@ def test_an_op_without_native_code_is_a_library_call() -> None:
 
 
 def test_an_operand_of_a_library_call_is_a_view() -> None:
-    assert kinds(program(lambda x: x[:, :4] @ x.T[:4], X)) == ["Library"]
+    large = lamina.Spec(lamina.float64, (100, 120))
+    assert kinds(program(lambda x: x[:, :60] @ x.T[:60], large)) == ["Library"]
+
+
+def test_a_small_product_is_a_kernel() -> None:
+    assert kinds(program(lambda x: np.abs(x @ x.T) + 1, X)) == ["Kernel"]
+
+
+def factorise(a):
+    for i in range(len(a)):
+        for j in range(i):
+            a[i, j] = (a[i, j] - a[i, :j] @ a[j, :j]) / a[j, j]
+        a[i, i] = np.sqrt(a[i, i] - a[i, :i] @ a[i, :i])
+    return a
+
+
+def test_a_loop_to_a_length_is_native() -> None:
+    found = plan(program(factorise, np.eye(30))).program
+    assert not [each for each in instructions_of(found.block) if isinstance(each, Library)]
+    assert " where t" in str(found)  # what lies beyond the length is neither read nor written
 
 
 def loop(x, n):

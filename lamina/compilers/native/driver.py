@@ -10,7 +10,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from lamina.compilers.native.loops import emit_kernel
+from lamina.compilers.native.loops import Fail, emit_kernel
 from lamina.compilers.native.scalar import Value, call_intrinsic
 from lamina.compilers.native.types import BIT, BYTE, INDEX, POINTER, STATUS, in_memory
 from lamina.program.memory import Planned
@@ -28,6 +28,7 @@ from lamina.program.record import (
 
 SIGNATURE = ir.FunctionType(STATUS, [POINTER, POINTER, POINTER])
 ALIGNMENT = 64
+STATUS_WORDS = 4  # the failure, and up to three values
 
 
 class Module:
@@ -55,10 +56,10 @@ class Module:
         """The function of a kernel, the memories it takes, and whether it may fail."""
         order: dict[int, int] = {}
         written = {self.memory[buffer] for buffer in kernel.writes}
-        for buffer in (*sorted(kernel.reads), *kernel.writes):
+        for buffer in (*sorted(kernel.loads), *kernel.writes):
             order.setdefault(self.memory[buffer], len(order))
         by_value = [self.is_scalar(memory) and memory not in written for memory in order]
-        key = (_shape_of(kernel, {b: order[self.memory[b]] for b in (*kernel.reads, *kernel.writes)}), tuple(by_value))
+        key = (_shape_of(kernel, {b: order[self.memory[b]] for b in (*kernel.loads, *kernel.writes)}), tuple(by_value))
         may_fail = any(term.op == "within" for term in kernel.terms)
         function = self.kernels.get(key)
         if function is None:
@@ -85,24 +86,24 @@ class Module:
             else:
                 arg.add_attribute("noalias")
                 given[memory] = arg
-        pointers = {buffer: given[self.memory[buffer]] for buffer in (*kernel.reads, *kernel.writes)}
+        pointers = {buffer: given[self.memory[buffer]] for buffer in (*kernel.loads, *kernel.writes)}
         emit_kernel(builder, kernel, pointers, self.failing(function.args[-1]), self.vector_bytes)
         builder.ret(STATUS(0))
         return function
 
-    def failing(self, status: Value) -> Callable[[ir.IRBuilder, Value, Callable[[], Value], Site], None]:
-        """What leaves a function where a condition holds, with the failure and the index in the status."""
+    def failing(self, status: Value) -> Fail:
+        """What leaves a function where a condition holds, with the failure and its values in the status."""
 
-        def fail(builder: ir.IRBuilder, wrong: Value, index: Callable[[], Value], site: Site) -> None:
+        def fail(builder: ir.IRBuilder, wrong: Value, values: Callable[[], Sequence[Value]], site: Site) -> None:
             with builder.if_then(wrong, likely=False):
-                self.leave(builder, status, site, index())
+                self.leave(builder, status, site, values())
 
         return fail
 
-    def leave(self, builder: ir.IRBuilder, status: Value, what: Site | Check, index: Value) -> None:
+    def leave(self, builder: ir.IRBuilder, status: Value, what: Site | Check, values: Sequence[Value]) -> None:
         """Note a failure, and return."""
-        builder.store(INDEX(self.failure(what)), status)
-        builder.store(index, builder.gep(status, [INDEX(1)], source_etype=INDEX))
+        for place, value in enumerate((INDEX(self.failure(what)), *values)):
+            builder.store(value, builder.gep(status, [INDEX(place)], source_etype=INDEX))
         builder.ret(STATUS(1))
 
 
@@ -189,7 +190,7 @@ class Segment:
             case Check():
                 wrong = self.b.not_(self._predicate(each.predicate))
                 with self.b.if_then(wrong, likely=False):
-                    self.module.leave(self.b, self.status, each, INDEX(0))
+                    self.module.leave(self.b, self.status, each, ())
             case While():
                 self._while(each)
             case Cond():
@@ -201,7 +202,7 @@ class Segment:
 
     def _kernel(self, kernel: Kernel) -> None:
         if not kernel.space:
-            pointers = {buffer: self._of(buffer) for buffer in (*kernel.reads, *kernel.writes)}
+            pointers = {buffer: self._of(buffer) for buffer in (*kernel.loads, *kernel.writes)}
             emit_kernel(self.b, kernel, pointers, self.fail, self.module.vector_bytes)
             return
         if 0 in kernel.space:
@@ -219,7 +220,10 @@ class Segment:
     def _copy(self, target: int, origin: int) -> None:
         buffer = self.module.buffers[target]
         if buffer.numel == 1:
-            self.b.store(self.b.load(self._of(origin), typ=in_memory(buffer.dtype)), self._of(target))
+            self.b.store(
+                self.b.load(self._of(origin), typ=in_memory(buffer.dtype), align=buffer.dtype.numpy.alignment),
+                self._of(target),
+            )
             return
         size = INDEX(buffer.nbytes)
         args = (self._of(target), self._of(origin), size, BIT(0))

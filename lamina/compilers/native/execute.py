@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from lamina.compilers.native import jit
-from lamina.compilers.native.driver import Module, Segment, exchanges, touched
+from lamina.compilers.native.driver import STATUS_WORDS, Module, Segment, exchanges, touched
 from lamina.evaluator import compile_graph
 from lamina.expr import Expr, Graph, build
 from lamina.expr.tree import operands
@@ -151,6 +151,9 @@ def _alone(node: Expr) -> Graph:
     return Graph(tuple(params[place] for place in sorted(params)), results, (node,))
 
 
+_Status = ctypes.c_int64 * STATUS_WORDS
+
+
 class _Call:
     """The call of a native function."""
 
@@ -160,7 +163,7 @@ class _Call:
         self.name = segment.name
         self.arena_bytes = segment.arena_bytes
         self.cells = ctypes.c_void_p * len(segment.external)
-        self.arenas: list[np.ndarray] = []  # those that no call is using
+        self.arenas: list[tuple[np.ndarray, int]] = []  # those that no call is using, and where they are
 
     def link(self, code: jit.Code) -> None:
         """Find the function in what has been compiled."""
@@ -169,23 +172,24 @@ class _Call:
 
     def __call__(self, slots: Slots) -> None:
         cells = self.cells(*[id(slots[memory]) + _DATA for memory in self.external])
-        status = (ctypes.c_int64 * 2)()
+        status = _Status()
         if self.arena_bytes:
             try:
                 arena = self.arenas.pop()
             except IndexError:
-                arena = np.empty(self.arena_bytes, np.uint8)
-            failed = self.function(cells, status, arena.ctypes.data)
+                memory = np.empty(self.arena_bytes, np.uint8)
+                arena = memory, memory.ctypes.data
+            failed = self.function(cells, status, arena[1])
             self.arenas.append(arena)
         else:
             failed = self.function(cells, status, None)
         if failed:
-            raise _error(self.failures[status[0]], status[1])
+            raise _error(self.failures[status[0]], status[1:])
 
 
-def _error(failure: Site | Check, index: int) -> BaseException:
+def _error(failure: Site | Check, values: Sequence[int]) -> BaseException:
     if isinstance(failure, Site):
-        error: BaseException = failure.error(index)
+        error: BaseException = failure.error(values)
         op = "an index"
     else:
         kind = failure.exception

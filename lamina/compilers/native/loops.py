@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from llvmlite import ir
 
 from lamina import dtype as dt
-from lamina.compilers.native import scalar
+from lamina.compilers.native import pairs, scalar
 from lamina.compilers.native.scalar import Emit, Value, call_intrinsic
 from lamina.compilers.native.types import (
     BIT,
@@ -23,6 +23,7 @@ from lamina.compilers.native.types import (
     bits_of,
     in_memory,
     in_register,
+    part_of,
     splat_constant,
     vector,
 )
@@ -32,11 +33,13 @@ from lamina.layout.move import runs
 from lamina.program.fuse import spread, stages
 from lamina.program.record import REDUCTIONS, Kernel, Site, Store, Term, in_order
 
-# Leaves the kernel where a condition holds: the builder, the condition, what gives the index, and the site.
-Fail = Callable[[ir.IRBuilder, Value, Callable[[], Value], Site], None]
+# Leaves the kernel where a condition holds: the builder, the condition, what gives the values to report, and the site.
+Fail = Callable[[ir.IRBuilder, Value, Callable[[], Sequence[Value]], Site], None]
 
 _CHUNK = 128  # additions to an accumulator before it goes to the total
 _FEW = 16  # a reduction of fewer elements goes across the lanes where it can
+_WIDE = 256  # a loop of more elements is tiled where it crosses a memory
+_TILES = (64, 48, 80, 96, 40, 32, 120, 56, 72, 88, 104, 112, 128, 50, 60, 75, 100, 125)  # the best first
 _SMALL = 12  # terms of a reduction that has several vectors of accumulators
 
 
@@ -49,13 +52,13 @@ class _Axis(NamedTuple):
 
 
 class _Accumulator(NamedTuple):
-    """What a reduction has so far; a compensated one has a total and its error beside."""
+    """What a reduction has so far: a variable for each part; a compensated sum has a total and its error too."""
 
     term: Term
     lanes: int
-    partial: Value
-    total: Value | None
-    error: Value | None
+    parts: tuple[tuple[DType, Value], ...]
+    total: Value | None = None
+    error: Value | None = None
 
 
 def emit_kernel(
@@ -87,11 +90,29 @@ def _axes(kernel: Kernel, terms: Sequence[Term]) -> list[_Axis]:
     axes = []
     for is_reduced in (False, True):
         group = [axis for axis in range(len(kernel.space)) if (axis in kernel.reduced) is is_reduced]
-        group.sort(key=lambda axis: -reach(axis))
+        if not kernel.is_ordered:
+            group.sort(key=lambda axis: -reach(axis))
         rows = [tuple(layout.strides[axis] for axis in group) for layout in layouts]
         for extent, strides in runs(tuple(kernel.space[axis] for axis in group), rows):
             axes.append(_Axis(extent, is_reduced, dict(zip(layouts, strides, strict=True))))
-    return axes
+    return axes if kernel.reduced or kernel.is_ordered else _tiled(axes)
+
+
+def _tiled(axes: list[_Axis]) -> list[_Axis]:
+    """The loops, the innermost in tiles where another axis goes through a memory in order and it doesn't.
+
+    Then the lines of memory that a tile reads are in cache when the other axis comes to their next elements.
+    """
+    if not axes or axes[-1].extent < _WIDE:
+        return axes
+    last = axes[-1]
+    crossed = [layout for layout, stride in last.strides.items() if abs(stride) > 1]
+    other = next((k for k, axis in enumerate(axes[:-1]) if any(abs(axis.strides[each]) == 1 for each in crossed)), None)
+    tile = next((n for n in _TILES if last.extent % n == 0), None)
+    if other is None or tile is None:
+        return axes
+    whole = _Axis(last.extent // tile, False, {each: stride * tile for each, stride in last.strides.items()})
+    return [*axes[:other], whole, *axes[other:-1], last._replace(extent=tile)]
 
 
 class _Nest:
@@ -105,7 +126,8 @@ class _Nest:
         self.pointers = pointers
         self.fail = fail
         self.terms = kernel.terms
-        self.stage = stages(kernel.stores, kernel.reduced)
+        # in order means that each element is read and written before the next one
+        self.stage = dict.fromkeys(self.terms, 0) if kernel.is_ordered else stages(kernel.stores, kernel.reduced)
         self.axes = _axes(kernel, self.terms)
         self.kept = sum(not axis.is_reduced for axis in self.axes)
         self.lane_axis, self.lanes = self._lanes(vector_bytes)
@@ -122,8 +144,8 @@ class _Nest:
             return -1, 1
         axis = len(self.axes) - 1
         used = [term.dtype for term in self.terms if term.op not in ("constant", "within", "position")]
-        widest = max([dtype.numpy.itemsize for dtype in used], default=8)
-        if any(dtype not in COMPUTED and dtype.numpy.itemsize >= 8 for dtype in used):
+        widest = max([part_of(dtype).numpy.itemsize for dtype in used], default=8)
+        if self.kernel.is_ordered or any(d not in COMPUTED and d.numpy.itemsize >= 8 for d in used):
             return axis, 1
         is_row = self.axes[axis].is_reduced
         if is_row and self.kept and self._goes_across():
@@ -154,6 +176,8 @@ class _Nest:
             if term.op in ("load", "position"):
                 layout = _layout_of(term)
                 own = frozenset(k for k, axis in enumerate(self.axes) if axis.strides[layout])
+                if term.op == "load" and term.static[0] in self.kernel.writes and self.kernel.is_ordered:
+                    own = frozenset(range(len(self.axes)))  # what another element may have written
             own = own.union(*[found[arg] for arg in term.args])
             if term.op in REDUCTIONS:
                 own = frozenset(k for k in own if k < self.kept)
@@ -195,7 +219,7 @@ class _Nest:
 
     def _pass(self, reductions: Sequence[Term], stores: Sequence[Store]) -> None:
         """One pass over the reduced axes."""
-        needed = in_order([*(term.args[0] for term in reductions), *(store.term for store in stores)])
+        needed = in_order([*(arg for term in reductions for arg in term.args), *(store.term for store in stores)])
         needed = [term for term in needed if self._level(term) > self.kept]
         accumulators = [self._accumulator(term) for term in reductions]
         self._reduced_level(self.kept, needed, accumulators, stores)
@@ -281,6 +305,11 @@ class _Nest:
     def _value(self, term: Term, lanes: int = 1) -> Value:
         """What a term has been computed to; in every lane, where it is one number."""
         value = next(scope[term] for scope in reversed(self.scopes) if term in scope)
+        return (
+            tuple(self._spread(part, lanes) for part in value) if type(value) is tuple else self._spread(value, lanes)
+        )
+
+    def _spread(self, value: Value, lanes: int) -> Value:
         if lanes == 1 or isinstance(value.type, ir.VectorType):
             return value
         if isinstance(value, ir.Constant):
@@ -290,45 +319,54 @@ class _Nest:
     def _splat(self, value: Value, lanes: int) -> Value:
         kind = ir.VectorType(value.type, lanes)
         first = self.b.insert_element(ir.Constant(kind, ir.Undefined), value, ir.IntType(32)(0))
-        zeros = ir.Constant(ir.VectorType(ir.IntType(32), lanes), [0] * lanes)
-        return self.b.shuffle_vector(first, ir.Constant(kind, ir.Undefined), zeros)
+        return self._picked(first, [0] * lanes)
 
     def _emit(self, term: Term) -> Value:
         lanes = self.lanes if self._is_vector(term) else 1
         if term.op == "constant":
-            return ir.Constant(in_register(term.dtype), bits_of(term.static[0], term.dtype))
+            return self._constant(term)
         if term.op == "position":
             return self._position(term.static[0], lanes)
         if term.op == "load":
             return self._load(term, lanes)
         args = [self._value(arg, lanes) for arg in term.args]
         if term.op == "within":
-            self._check(args[0], lanes, *term.static)
+            self._check(args, lanes, *term.static)
         if term.op in ("within", "with"):
             return args[0]
-        emit = Emit(self.b, term.args[0].dtype, lanes)
+        emit = Emit(self.b, part_of(term.args[0].dtype), lanes)
+        is_pair = "complex" in (term.dtype.kind, term.args[0].dtype.kind)
         if term.op == "where":
-            return scalar.where(emit, *args)
-        if term.op in ("cast", "bitcast"):
-            return (scalar.cast if term.op == "cast" else scalar.bitcast)(emit, args[0], term.dtype)
-        return scalar.ROWS[term.op](emit, *args)
+            return pairs.where(emit, *args) if is_pair else scalar.where(emit, *args)
+        if term.op == "cast":
+            return (pairs if is_pair else scalar).cast(emit, args[0], term.dtype)
+        if term.op == "bitcast":
+            return scalar.bitcast(emit, args[0], term.dtype)
+        return (pairs if is_pair else scalar).ROWS[term.op](emit, *args)
 
-    def _check(self, x: Value, lanes: int, low: int, high: int, site: Site) -> None:
-        kind = INDEX
-        is_low = self.b.icmp_signed("<", x, splat_constant(kind, lanes, low))
-        is_high = self.b.icmp_signed(">", x, splat_constant(kind, lanes, high))
+    def _constant(self, term: Term) -> Value:
+        number, part = term.static[0], part_of(term.dtype)
+        if part is term.dtype:
+            return ir.Constant(in_register(part), bits_of(number, part))
+        whole = complex(number)
+        return tuple(ir.Constant(in_register(part), bits_of(each, part)) for each in (whole.real, whole.imag))
+
+    def _check(self, args: Sequence[Value], lanes: int, low: int, high: int, site: Site) -> None:
+        x = args[0]
+        is_low = self.b.icmp_signed("<", x, splat_constant(INDEX, lanes, low))
+        is_high = self.b.icmp_signed(">", x, splat_constant(INDEX, lanes, high))
         wrong = self.b.or_(is_low, is_high)
         if lanes == 1:
-            self.fail(self.b, wrong, lambda: x, site)
+            self.fail(self.b, wrong, lambda: args, site)
             return
         if self.rest:
             wrong = self.b.and_(wrong, self._mask(lanes))
         bits = self.b.bitcast(wrong, ir.IntType(lanes))
 
-        def first() -> Value:
+        def first() -> list[Value]:
             place = call_intrinsic(self.b, "cttz", (bits, BIT(0)), bits.type, (bits.type,))
             wide = self.b.zext(place, INDEX) if lanes < 64 else place
-            return self.b.extract_element(x, wide)
+            return [self.b.extract_element(arg, wide) for arg in args]
 
         self.fail(self.b, self.b.icmp_unsigned("!=", bits, bits.type(0)), first, site)
 
@@ -361,25 +399,63 @@ class _Nest:
     def _load(self, term: Term, lanes: int) -> Value:
         buffer, layout, strides = term.static
         dtype, start = term.dtype, self._start(layout)
-        moving = []
+        moving, conditions = [], []
         for arg, stride in zip(term.args, strides, strict=True):
+            if stride is None:
+                conditions.append(arg)
+                continue
             by = self.b.mul(self._value(arg), splat_constant(INDEX, self._count(arg), stride))
             if self._count(arg) == 1:
                 start = self.b.add(start, by)
             else:
                 moving.append(by)
-        if lanes == 1:
-            return self._loaded(term, self._read(buffer, dtype, start))
-        stride = self._lane_stride(layout)
-        if not moving and stride == 1:
-            return self._loaded(term, self._read_vector(buffer, dtype, start, lanes))
-        value: Value = ir.Constant(ir.VectorType(in_memory(dtype), lanes), ir.Undefined)
-        for lane in range(self.rest or lanes):
+        mask, stride = self._where(conditions, lanes), self._lane_stride(layout) if lanes > 1 else 0
+        element, is_run = part_of(dtype), lanes > 1 and not moving and stride == 1
+        if element is dtype and is_run:
+            return self._loaded(term, self._read_vector(buffer, dtype, start, lanes, mask))
+        if is_run and mask is None and not self.rest:
+            both = self._read_vector(buffer, element, self.b.mul(start, INDEX(2)), 2 * lanes, None)
+            return tuple(self._picked(both, range(part, 2 * lanes, 2)) for part in range(2))
+        places = []
+        for lane in range(1 if lanes == 1 else self.rest or lanes):
             position = self.b.add(start, INDEX(lane * stride)) if stride else start
             for by in moving:
                 position = self.b.add(position, self.b.extract_element(by, INDEX(lane)))
-            value = self.b.insert_element(value, self._read(buffer, dtype, position), INDEX(lane))
-        return self._loaded(term, value)
+            if mask is not None:
+                position = self._safe(position, mask if lanes == 1 else self.b.extract_element(mask, INDEX(lane)))
+            places.append(position)
+        if element is dtype:
+            return self._loaded(term, self._gathered(buffer, dtype, places, lanes))
+        twice = [self.b.mul(place, INDEX(2)) for place in places]
+        second = [self.b.add(place, INDEX(1)) for place in twice]
+        return tuple(self._gathered(buffer, element, each, lanes) for each in (twice, second))
+
+    def _gathered(self, buffer: int, dtype: DType, places: Sequence[Value], lanes: int) -> Value:
+        """The elements at these places, a lane each."""
+        if lanes == 1:
+            return self._read(buffer, dtype, places[0])
+        value: Value = ir.Constant(ir.VectorType(in_memory(dtype), lanes), ir.Undefined)
+        for lane, place in enumerate(places):
+            value = self.b.insert_element(value, self._read(buffer, dtype, place), INDEX(lane))
+        return value
+
+    def _picked(self, value: Value, places: Sequence[int], other: Value = None) -> Value:
+        """Some lanes of a vector, or of two."""
+        other = ir.Constant(value.type, ir.Undefined) if other is None else other
+        kind = ir.VectorType(ir.IntType(32), len(places))
+        return self.b.shuffle_vector(value, other, ir.Constant(kind, list(places)))
+
+    def _where(self, conditions: Sequence[Term], lanes: int) -> Value:
+        """All of the conditions; None where there are none."""
+        found = None
+        for condition in conditions:
+            value = self._value(condition, lanes)
+            found = value if found is None else self.b.and_(found, value)
+        return found
+
+    def _safe(self, position: Value, condition: Value) -> Value:
+        """A position that may be read whether the condition holds or not."""
+        return position if condition is None else self.b.select(condition, position, INDEX(0))
 
     def _count(self, term: Term) -> int:
         return self.lanes if self._is_vector(term) else 1
@@ -391,13 +467,20 @@ class _Nest:
         address = self._address(buffer, dtype, position)
         return self.b.load(address, typ=in_memory(dtype), align=dtype.numpy.alignment)
 
-    def _read_vector(self, buffer: int, dtype: DType, start: Value, lanes: int) -> Value:
+    def _read_vector(self, buffer: int, dtype: DType, start: Value, lanes: int, mask: Value) -> Value:
         address, kind = self._address(buffer, dtype, start), ir.VectorType(in_memory(dtype), lanes)
         align = dtype.numpy.alignment
-        if not self.rest:
+        mask = self._used(mask, lanes)
+        if mask is None:
             return self.b.load(address, typ=kind, align=align)
-        args = (address, ir.IntType(32)(align), self._mask(lanes), ir.Constant(kind, None))
+        args = (address, ir.IntType(32)(align), mask, ir.Constant(kind, None))
         return call_intrinsic(self.b, "masked.load", args, kind, (kind, address.type))
+
+    def _used(self, mask: Value, lanes: int) -> Value:
+        """The lanes of a mask that are in use; None for all there are."""
+        if not self.rest:
+            return mask
+        return self._mask(lanes) if mask is None else self.b.and_(mask, self._mask(lanes))
 
     def _loaded(self, term: Term, value: Value) -> Value:
         if term.dtype is not dt.bool:
@@ -413,90 +496,126 @@ class _Nest:
         value = self._value(store.term, lanes)
         if dtype is dt.bool:
             value = self.b.zext(value, vector(BYTE, lanes))
-        start, align = self._start(layout), dtype.numpy.alignment
+        start = self._start(layout)
         for by, moved in store.shifts:
-            start = self.b.add(start, self.b.mul(self._value(by), INDEX(moved)))
-        if is_vector and stride != 1:
-            for lane in range(self.rest or lanes):
-                address = self._address(store.buffer, dtype, self.b.add(start, INDEX(lane * stride)))
-                self.b.store(self.b.extract_element(value, INDEX(lane)), address, align=align)
+            if moved is not None:
+                start = self.b.add(start, self.b.mul(self._value(by), INDEX(moved)))
+        mask = self._where([by for by, moved in store.shifts if moved is None], lanes)
+        if type(value) is not tuple:
+            self._write(store.buffer, dtype, value, start, stride, mask)
             return
-        address = self._address(store.buffer, dtype, start)
-        if is_vector and self.rest:
-            args = (value, address, ir.IntType(32)(align), self._mask(lanes))
-            call_intrinsic(self.b, "masked.store", args, ir.VoidType(), (value.type, address.type))
+        element, twice = part_of(dtype), self.b.mul(start, INDEX(2))
+        if is_vector and stride == 1 and mask is None and not self.rest:
+            order = [part * lanes + lane for lane in range(lanes) for part in range(2)]
+            self._write(store.buffer, element, self._picked(value[0], order, value[1]), twice, 1, None)
+            return
+        for part, own in enumerate(value):
+            self._write(store.buffer, element, own, self.b.add(twice, INDEX(part)), 2 * stride, mask)
+
+    def _write(self, buffer: int, dtype: DType, value: Value, start: Value, stride: int, mask: Value) -> None:
+        """Elements that are in memory each by a stride behind the one before; those of a mask, if there is one."""
+        b, align = self.b, dtype.numpy.alignment
+
+        def write(value: Value, position: Value, condition: Value) -> None:
+            address = self._address(buffer, dtype, position)
+            if condition is None:
+                b.store(value, address, align=align)
+            else:
+                with b.if_then(condition):
+                    b.store(value, address, align=align)
+
+        if not isinstance(value.type, ir.VectorType):
+            write(value, start, mask)
+        elif stride != 1:
+            for lane in range(self.rest or value.type.count):
+                condition = None if mask is None else b.extract_element(mask, INDEX(lane))
+                write(b.extract_element(value, INDEX(lane)), b.add(start, INDEX(lane * stride)), condition)
+        elif self._used(mask, value.type.count) is None:
+            write(value, start, None)
         else:
-            self.b.store(value, address, align=align)
+            address, used = self._address(buffer, dtype, start), self._used(mask, value.type.count)
+            args = (value, address, ir.IntType(32)(align), used)
+            call_intrinsic(b, "masked.store", args, ir.VoidType(), (value.type, address.type))
 
     # Reductions
 
     def _accumulator(self, term: Term) -> _Accumulator:
         is_row = self.lane_axis >= self.kept
-        lanes = self.lanes if is_row or self._is_vector(term.args[0]) else 1
+        lanes = self.lanes if is_row or any(map(self._is_vector, term.args)) else 1
         steps = 1
         for axis in self.axes[self.kept :]:
             steps *= axis.extent
         if is_row:
             steps //= self.lanes
         is_long = term.op == "sum" and term.dtype.kind == "float" and steps > 2 * _CHUNK
-        kind = vector(in_register(term.dtype), lanes)
+        dtypes = [arg.dtype for arg in term.args]
         with self.b.goto_entry_block():
-            slots = [self.b.alloca(kind) for _ in range(3 if is_long else 1)]
-        start = self._identity(term, lanes)
-        for slot in slots[:2]:
+            slots = [self.b.alloca(vector(in_register(dtype), lanes)) for dtype in dtypes]
+            more = [self.b.alloca(vector(in_register(term.dtype), lanes)) for _ in range(2 if is_long else 0)]
+        each = _Accumulator(term, lanes, tuple(zip(dtypes, slots, strict=True)), *more)
+        for slot, start in zip(slots, self._identities(term, lanes), strict=True):
             self.b.store(start, slot)
-        if is_long:
-            self.b.store(splat_constant(in_register(term.dtype), lanes, 0.0), slots[2])
-            return _Accumulator(term, lanes, *slots)
-        return _Accumulator(term, lanes, slots[0], None, None)
+        if each.total is not None and each.error is not None:
+            self.b.store(self._identities(term, lanes)[0], each.total)
+            self.b.store(splat_constant(in_register(term.dtype), lanes, 0.0), each.error)
+        return each
 
-    def _identity(self, term: Term, lanes: int) -> ir.Constant:
-        return splat_constant(in_register(term.dtype), lanes, scalar.identity(term.op, term.dtype))
+    def _identities(self, term: Term, lanes: int) -> list[ir.Constant]:
+        """What the parts of a reduction start from."""
+        first = scalar.identity(term.op, term.args[0].dtype)
+        numbers = [first] if len(term.args) == 1 else [first, dt.int64.max]
+        pairs = zip(term.args, numbers, strict=True)
+        return [splat_constant(in_register(arg.dtype), lanes, number) for arg, number in pairs]
 
-    def _combine(self, term: Term, lanes: int, x: Value, y: Value) -> Value:
-        return scalar.ROWS[scalar.COMBINE[term.op]](Emit(self.b, term.dtype, lanes), x, y)
+    def _combine(self, term: Term, lanes: int, x: Sequence[Value], y: Sequence[Value]) -> list[Value]:
+        emit = Emit(self.b, term.args[0].dtype, lanes)
+        if len(term.args) == 2:
+            return scalar.first_extreme(emit, term.op, x, y)
+        return [scalar.ROWS[scalar.COMBINE[term.op]](emit, *x, *y)]
 
-    def _load_slot(self, each: _Accumulator, slot: Value) -> Value:
-        return self.b.load(slot, typ=vector(in_register(each.term.dtype), each.lanes))
+    def _held(self, dtype: DType, lanes: int, slot: Value) -> Value:
+        return self.b.load(slot, typ=vector(in_register(dtype), lanes))
 
     def _accumulate(self, each: _Accumulator) -> None:
-        value = self._value(each.term.args[0], each.lanes)
+        values = [self._value(arg, each.lanes) for arg in each.term.args]
         if self.rest and self.lane_axis >= self.kept:
-            value = self.b.select(self._mask(each.lanes), value, self._identity(each.term, each.lanes))
-        so_far = self._load_slot(each, each.partial)
-        self.b.store(self._combine(each.term, each.lanes, so_far, value), each.partial)
+            starts = self._identities(each.term, each.lanes)
+            mask = self._mask(each.lanes)
+            values = [self.b.select(mask, value, start) for value, start in zip(values, starts, strict=True)]
+        so_far = [self._held(dtype, each.lanes, slot) for dtype, slot in each.parts]
+        new = self._combine(each.term, each.lanes, so_far, values)
+        for value, (_, slot) in zip(new, each.parts, strict=True):
+            self.b.store(value, slot)
 
     def _flush(self, accumulators: Sequence[_Accumulator]) -> None:
         """Add partial sums to totals, and what that rounds away to the errors: Knuth's exact sum of two."""
         b = self.b
         for each in accumulators:
-            partial, total, error = (self._load_slot(each, slot) for slot in (each.partial, each.total, each.error))
+            ((dtype, slot),) = each.parts
+            partial, total, error = (self._held(dtype, each.lanes, of) for of in (slot, each.total, each.error))
             new = b.fadd(total, partial)
             back = b.fsub(new, total)
             lost = b.fadd(b.fsub(total, b.fsub(new, back)), b.fsub(partial, back))
             b.store(new, each.total)
             b.store(b.fadd(error, lost), each.error)
-            b.store(self._identity(each.term, each.lanes), each.partial)
+            b.store(self._identities(each.term, each.lanes)[0], slot)
 
     def _result(self, each: _Accumulator) -> Value:
-        b = self.b
-        value = self._load_slot(each, each.partial)
+        b, lanes, dtype = self.b, each.lanes, each.term.dtype
+        values = [self._held(of, lanes, slot) for of, slot in each.parts]
         if each.total is not None:
-            value, error = self._load_slot(each, each.total), self._load_slot(each, each.error)
+            total, error = self._held(dtype, lanes, each.total), self._held(dtype, lanes, each.error)
             # an infinite sum has a NaN for its error, and one without an error keeps the sign of its zero
-            zero = splat_constant(in_register(each.term.dtype), each.lanes, 0.0)
-            value = b.select(b.fcmp_ordered("!=", error, zero), b.fadd(value, error), value)
-        lanes = each.lanes
-        if self.lane_axis < self.kept:
-            return value
-        while lanes > 1:
-            half = lanes // 2
-            none = ir.Constant(value.type, ir.Undefined)
-            low, high = (
-                b.shuffle_vector(value, none, ir.Constant(ir.VectorType(ir.IntType(32), half), list(places)))
-                for places in (range(half), range(half, lanes))
-            )
-            if half == 1:
-                low, high = (b.extract_element(part, INDEX(0)) for part in (low, high))
-            value, lanes = self._combine(each.term, half, low, high), half
-        return value
+            zero = splat_constant(in_register(dtype), lanes, 0.0)
+            values = [b.select(b.fcmp_ordered("!=", error, zero), b.fadd(total, error), total)]
+        while lanes > 1 and self.lane_axis >= self.kept:
+            halves = [self._halves(value, lanes) for value in values]
+            lanes //= 2
+            values = self._combine(each.term, lanes, [low for low, _ in halves], [high for _, high in halves])
+        return values[-1]
+
+    def _halves(self, value: Value, lanes: int) -> tuple[Value, Value]:
+        if lanes == 2:
+            return self.b.extract_element(value, INDEX(0)), self.b.extract_element(value, INDEX(1))
+        half = lanes // 2
+        return self._picked(value, range(half)), self._picked(value, range(half, lanes))

@@ -11,10 +11,8 @@ from typing import Any
 from llvmlite import ir
 
 from lamina.compilers.native.maths import MATHS
-from lamina.compilers.native.types import COMPUTED, in_register, splat_constant, vector
+from lamina.compilers.native.types import in_register, splat_constant, vector
 from lamina.dtype import DType
-from lamina.expr import Expr
-from lamina.expr.tree import operands
 
 Value = Any  # of LLVM's
 
@@ -353,24 +351,27 @@ COMBINE: dict[str, str] = {
 }
 
 
+def first_extreme(e: Emit, op: str, x: Sequence[Value], y: Sequence[Value]) -> list[Value]:
+    """Of two elements with their places the greater one (`argmin`: the lesser), NaN before all, the first of equals."""
+    b = e.builder
+    is_better = e.less(x[0], y[0]) if op == "argmax" else e.less(y[0], x[0])
+    is_equal = _compare(e, "==", x[0], y[0])
+    if _is_float(e):
+        x_is_nan, y_is_nan = e.is_nan(x[0]), e.is_nan(y[0])
+        is_better = b.or_(is_better, b.and_(y_is_nan, b.not_(x_is_nan)))
+        is_equal = b.or_(is_equal, b.and_(x_is_nan, y_is_nan))
+    is_second = b.or_(is_better, b.and_(is_equal, b.icmp_signed("<", y[1], x[1])))
+    return [b.select(is_second, second, first) for first, second in zip(x, y, strict=True)]
+
+
 def identity(op: str, dtype: DType) -> Any:
     """What a reduction of a dtype starts from: it changes no element that it is combined with."""
     if op == "sum":
         return -0.0 if dtype.kind == "float" else 0  # -0.0 + -0.0 is -0.0, 0.0 + -0.0 is not
-    if op in ("max", "min"):
+    if op in ("max", "min", "argmax", "argmin"):
         if dtype.kind == "float":
-            return float("-inf") if op == "max" else float("inf")
-        return dtype.min if op == "max" else dtype.max
+            return float("-inf") if op.endswith("max") else float("inf")
+        return dtype.min if op.endswith("max") else dtype.max
     if op == "prod":
         return 1
     return (1 if dtype.kind == "bool" else -1) if op in ("all", "bitwise_and_reduce") else 0
-
-
-def is_native(node: Expr) -> bool:
-    """Whether a node's op has native code for its dtypes."""
-    if not all(each.dtype in COMPUTED for each in (node, *operands(node))):
-        # what only moves elements needs no arithmetic
-        return node.op in ("copy", "where") or (node.op == "bitcast" and node.dtype.kind != "bool")
-    if node.op in MATHS and node.dtype.kind != "float":
-        return False  # integers to a power
-    return node.op in ROWS or node.op in COMBINE or node.op in ("where", "cast", "bitcast", "iota")

@@ -15,7 +15,12 @@ STATUS = ir.IntType(32)
 
 # What can be computed with. The others are moved as they are, as bits.
 _INTEGERS = [dt.DTYPES[f"{sign}int{bits}"] for sign in ("", "u") for bits in (8, 16, 32, 64)]
-COMPUTED = frozenset({dt.bool, dt.float32, dt.float64, *_INTEGERS})
+COMPUTED = frozenset({dt.bool, dt.float32, dt.float64, dt.complex64, dt.complex128, *_INTEGERS})
+
+
+def part_of(dtype: DType) -> DType:
+    """The dtype of a complex number's parts; any other dtype itself."""
+    return dtype.real if dtype.kind == "complex" else dtype
 
 
 def in_memory(dtype: DType) -> Any:

@@ -1,0 +1,23 @@
+"""Which ops have native code, for which dtypes."""
+
+from lamina.compilers.native import pairs, scalar
+from lamina.compilers.native.maths import MATHS
+from lamina.compilers.native.types import COMPUTED
+from lamina.expr import Expr
+from lamina.expr.tree import operands
+
+# What `lamina.program` lowers to loads, stores and reductions; and what only moves elements.
+_LOWERED = frozenset({"where", "cast", "bitcast", "iota", "matmul", "scatter", "argmax", "argmin"})
+_MOVES = frozenset({"copy", "where"})
+
+
+def is_native(node: Expr) -> bool:
+    """Whether a node's op has native code for its dtypes."""
+    dtypes = [node.dtype, *(each.dtype for each in operands(node))]
+    if not COMPUTED.issuperset(dtypes):
+        return node.op in _MOVES or (node.op == "bitcast" and node.dtype.kind != "bool")
+    if any(dtype.kind == "complex" for dtype in dtypes):
+        return node.op in pairs.ROWS or node.op in ("where", "cast")
+    if node.op in MATHS and node.dtype.kind != "float":
+        return False  # integers to a power
+    return node.op in scalar.ROWS or node.op in scalar.COMBINE or node.op in _LOWERED

@@ -1,0 +1,92 @@
+"""Passes: text in, text out; that the results stay what they are is `tests/compilers/test_native.py`'s."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lamina
+from lamina.evaluator import compile_graph
+from lamina.expr import Graph, check
+from lamina.passes import PASSES, run_passes
+
+X = lamina.Spec(lamina.float64, (3,))
+
+
+def lines(function: Any, *names: str, args: Any = (X,)) -> list[str]:
+    """What is left of a function by passes, without its first line."""
+    graph = run_passes(lamina.trace(function, *args), names)
+    check(graph)
+    return [line.strip() for line in str(graph).splitlines()[1:]]
+
+
+@pytest.mark.parametrize(
+    ("exponent", "op"), [(2, "square(%0)"), (-1, "reciprocal(%0)"), (1, "%0"), (3, "multiply(%1, %0)")]
+)
+def test_powers_are_products(exponent: int, op: str) -> None:
+    found = lines(lambda x: np.power(x, float(exponent)), "identities")
+    assert (found[-2].partition(" = ")[2] if "(" in op else found[-1].split()[-1]) == op
+    assert not any("pow" in line for line in found)
+
+
+def test_other_powers_stay() -> None:
+    assert any("pow" in line for line in lines(lambda x: x**0.5 + x**2.5, "identities"))
+    assert any("pow" in line for line in lines(lambda x, y: x**y, "identities", args=(X, X)))
+    integers = lamina.Spec(lamina.int64, (3,))
+    assert any("pow" in line for line in lines(lambda x: np.power(x, 2), "identities", args=(integers,)))
+
+
+def test_what_is_computed_twice_is_computed_once() -> None:
+    assert lines(lambda x: np.sin(x) + np.sin(x), "common") == [
+        "%1: float64[3] = sin(%0)",
+        "%2: float64[3] = add(%1, %1)",
+        "return %2",
+    ]
+
+
+def test_results_of_two_nodes_stay_two() -> None:
+    graph = run_passes(lamina.trace(lambda x: (x + 1, x + 1), X), ["common"])
+    first, second = compile_graph(graph)(np.zeros(3))
+    assert not np.shares_memory(first, second)
+
+
+def test_scopes_share_nothing() -> None:
+    def f(x, n):
+        y = np.full(3, 2.5) * x
+        for _ in range(n):
+            y = y + np.full(3, 2.5) * x + np.full(3, 2.5) * x
+        return y
+
+    graph = run_passes(lamina.trace(f, X, 100))
+    check(graph)
+    np.testing.assert_array_equal(compile_graph(graph)(np.ones(3))[0], np.full(3, 502.5))
+
+
+def test_calls_and_blocks_become_what_they_compute() -> None:
+    def f(x):
+        g = lamina.fun(lambda a, b: (a * b, a - b))
+        first, second = g(x, x + 1)
+        return g(first, second)[0] + lamina.blocks.silu(x)
+
+    found = lines(f, "calls")
+    assert not any("call" in line or "block" in line or "fun" in line for line in found)
+    graph = lamina.trace(f, X)
+    for a, b in zip(
+        compile_graph(graph)(np.arange(3.0)), compile_graph(run_passes(graph))(np.arange(3.0)), strict=True
+    ):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_a_call_with_effects_stays() -> None:
+    def f(x):
+        shown = lamina.fun(lambda a: lamina.hook(a, "shown", print))
+        return shown(x) + shown(x + 1)
+
+    assert sum(" = call(" in line for line in lines(f, "calls")) == 2
+
+
+@pytest.mark.parametrize("name", PASSES)
+def test_a_pass_that_finds_nothing_returns_the_graph(name: str) -> None:
+    graph = lamina.trace(lambda x: x + 1, X)
+    assert run_passes(graph, [name]) is graph
+    assert run_passes(Graph((), ()), [name]).outputs == ()
