@@ -276,6 +276,7 @@ from lamina.explain import explain
 from lamina.layout import (
     Layout,
 )
+from lamina.threads import get_num_threads, set_num_threads
 from lamina.trace.control import (
     block,
     check,
@@ -397,6 +398,7 @@ __all__ = [
     "full_like",
     "fun",
     "gcd",
+    "get_num_threads",
     "getitem",
     "greater",
     "greater_equal",
@@ -498,6 +500,7 @@ __all__ = [
     "runtime_call",
     "scatter",
     "searchsorted",
+    "set_num_threads",
     "sigmoid",
     "sign",
     "signbit",

@@ -37,6 +37,7 @@ ROOMS = (
     "numpy_protocol",
     "passes",
     "program",
+    "threads",
     "compilers",
     "mlx",
     "shortcut",

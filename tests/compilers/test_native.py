@@ -1,7 +1,12 @@
 """The native compiler: the suite for compilers, random programs, the gallery, and what only it has."""
 
 import gc
+import os
+import subprocess
+import sys
 import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -20,6 +25,7 @@ from lamina.testing import run_compiler_suite
 from tests.support.random_programs import program
 from tests.support.undecorated import differences
 
+ROOT = Path(__file__).parents[2]
 COMPUTED = ["bool", "int8", "int64", "uint8", "uint32", "float32", "float64"]
 MOVED = ["int4", "bfloat16", "complex64", "complex128"]
 PARTS = 10
@@ -185,6 +191,67 @@ def test_writes_through_indices_are_in_order(rng) -> None:
         np.testing.assert_array_equal(result, expected)
     with pytest.raises(IndexError, match="index 20 is out of bounds for axis 0 with size 20"):
         native(f)(np.zeros(20), np.append(i, 20), np.append(v, 0))
+
+
+# Threads
+
+
+@pytest.fixture
+def threads() -> Iterator[Callable[[int], None]]:
+    before = lamina.get_num_threads()
+    yield lamina.set_num_threads
+    lamina.set_num_threads(before)
+
+
+@pytest.mark.parametrize("shape", [(500_003,), (1000, 501), (3, 200_000), (200_000, 3)])
+def test_results_do_not_depend_on_the_number_of_threads(shape, threads, rng) -> None:
+    def f(x):
+        e = np.exp(x - x.max(axis=-1, keepdims=True))
+        return e / e.sum(axis=-1, keepdims=True), np.sin(x) * np.cos(x), np.log1p(x * x).sum(axis=0), np.exp(x).sum()
+
+    x, compiled = rng.standard_normal(shape), native(f)
+    threads(1)
+    expected = compiled(x)
+    for count in (2, 3, 8, 64):
+        threads(count)
+        for result, one in zip(compiled(x), expected, strict=True):
+            np.testing.assert_array_equal(result, one)
+
+
+def test_an_error_in_one_of_the_threads(threads, rng) -> None:
+    take = native(lambda x, i: np.exp(x[i]) * np.sin(x[i]))
+    x, places = rng.random(50), rng.integers(-50, 50, 400_000)
+    threads(3)
+    np.testing.assert_allclose(take(x, places), np.exp(x[places]) * np.sin(x[places]), rtol=1e-14)
+    for wrong in (7, 200_000, 399_999):
+        beyond = places.copy()
+        beyond[wrong] = 50
+        with pytest.raises(IndexError, match="index 50 is out of bounds"):
+            take(x, beyond)
+
+
+def test_a_number_of_threads_is_checked(threads, monkeypatch: pytest.MonkeyPatch) -> None:
+    threads(5)
+    assert lamina.get_num_threads() == 5
+    for wrong, error in ((0, ValueError), (65, ValueError), (2.5, TypeError)):
+        with pytest.raises(error, match="threads"):
+            threads(wrong)
+    program = "import lamina; print(lamina.get_num_threads())"
+    for given, printed in (("3", "3"), ("", "")):
+        environment = {**os.environ, "LAMINA_NUM_THREADS": given}
+        done = subprocess.run(
+            [sys.executable, "-c", program], env=environment, capture_output=True, text=True, cwd=ROOT, check=False
+        )
+        assert done.returncode == 0 and printed in done.stdout
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        env={**os.environ, "LAMINA_NUM_THREADS": "many"},
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        check=False,
+    )
+    assert "LAMINA_NUM_THREADS: expected a number of threads, but got 'many'" in done.stderr
 
 
 # Lengths that only a run knows

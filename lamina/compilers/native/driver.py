@@ -5,12 +5,16 @@ written where it runs, and the scalars that only this function knows are its loc
 in registers. Arrays that a loop carries are reached through pointers, which change places where the memories do.
 """
 
+import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from llvmlite import ir
 
-from lamina.compilers.native.loops import Fail, emit_kernel
+from lamina.compilers.native import parallel
+from lamina.compilers.native.loops import Fail, emit_kernel, parts_of
+from lamina.compilers.native.maths import MATHS
+from lamina.compilers.native.parallel import IS_HERE
 from lamina.compilers.native.scalar import Value, call_intrinsic
 from lamina.compilers.native.types import BIT, BYTE, INDEX, POINTER, STATUS, in_memory
 from lamina.program.memory import Planned
@@ -26,7 +30,7 @@ from lamina.program.record import (
     While,
 )
 
-SIGNATURE = ir.FunctionType(STATUS, [POINTER, POINTER, POINTER])
+SIGNATURE = ir.FunctionType(STATUS, [POINTER, POINTER, POINTER, INDEX])
 ALIGNMENT = 64
 STATUS_WORDS = 4  # the failure, and up to three values
 
@@ -52,8 +56,9 @@ class Module:
         """Whether a memory is one element."""
         return self.buffers[memory].numel == 1
 
-    def kernel(self, kernel: Kernel) -> tuple[ir.Function, list[int], bool]:
-        """The function of a kernel, the memories it takes, and whether it may fail."""
+    def kernel(self, kernel: Kernel) -> tuple[ir.Function, list[int], bool, tuple[int, int]]:
+        """The function of a kernel, the memories it takes, whether it may fail, and its parts."""
+        parts = parts_of(kernel, self.vector_bytes) if IS_HERE and _work(kernel) >= _MUCH else (1, 0)
         order: dict[int, int] = {}
         written = {self.memory[buffer] for buffer in kernel.writes}
         for buffer in (*sorted(kernel.loads), *kernel.writes):
@@ -63,14 +68,15 @@ class Module:
         may_fail = any(term.op == "within" for term in kernel.terms)
         function = self.kernels.get(key)
         if function is None:
-            function = self.kernels[key] = self._define(kernel, order, by_value)
-        return function, list(order), may_fail
+            function = self.kernels[key] = self._define(kernel, order, by_value, parts[0] > 1)
+        return function, list(order), may_fail, parts
 
-    def _define(self, kernel: Kernel, order: dict[int, int], by_value: Sequence[bool]) -> ir.Function:
+    def _define(self, kernel: Kernel, order: dict[int, int], by_value: Sequence[bool], is_divided: bool) -> ir.Function:
         kinds = [
             in_memory(self.buffers[memory].dtype) if is_value else POINTER
             for memory, is_value in zip(order, by_value, strict=True)
         ]
+        kinds += [INDEX, INDEX] if is_divided else []
         function = ir.Function(
             self.module, ir.FunctionType(STATUS, [*kinds, POINTER]), name=f"kernel_{len(self.kernels)}"
         )
@@ -87,7 +93,9 @@ class Module:
                 arg.add_attribute("noalias")
                 given[memory] = arg
         pointers = {buffer: given[self.memory[buffer]] for buffer in (*kernel.loads, *kernel.writes)}
-        emit_kernel(builder, kernel, pointers, self.failing(function.args[-1]), self.vector_bytes)
+        *args, status = function.args
+        part = (args[-2], args[-1]) if is_divided else None
+        emit_kernel(builder, kernel, pointers, self.failing(status), self.vector_bytes, part)
         builder.ret(STATUS(0))
         return function
 
@@ -118,7 +126,18 @@ def _shape_of(kernel: Kernel, order: dict[int, int]) -> Any:
     stores = tuple(
         (places[s.term], order[s.buffer], s.layout, tuple((places[by], n) for by, n in s.shifts)) for s in kernel.stores
     )
-    return kernel.space, kernel.reduced, tuple(lines), stores
+    return kernel.space, kernel.reduced, kernel.is_ordered, tuple(lines), stores
+
+
+# Of elements times what each takes, in additions: so much is worth a thread.
+_MUCH = 1 << 23
+_OF_A_FUNCTION = 20
+
+
+def _work(kernel: Kernel) -> int:
+    """About how many additions a kernel takes."""
+    each = sum(_OF_A_FUNCTION if term.op in MATHS else 1 for term in kernel.terms)
+    return math.prod(kernel.space) * each
 
 
 def _exact(static: Any) -> Any:
@@ -138,7 +157,7 @@ class Segment:
         self.external = list(external)
         function = ir.Function(module.module, SIGNATURE, name=name)
         function.attributes.add("nounwind")
-        self.cells, self.status, self.arena = function.args
+        self.cells, self.status, self.arena, self.threads = function.args
         self.b = ir.IRBuilder(function.append_basic_block("entry"))
         self.fail = module.failing(self.status)
         self.variables: dict[int, Value] = {}  # of each memory: where its pointer is; of a local scalar: where it is
@@ -207,12 +226,15 @@ class Segment:
             return
         if 0 in kernel.space:
             return
-        function, memories, may_fail = self.module.kernel(kernel)
+        function, memories, may_fail, (units, step) = self.module.kernel(kernel)
         args = []
         for memory, kind in zip(memories, function.function_type.args, strict=False):
             pointer = self._pointer(memory)
             args.append(pointer if isinstance(kind, ir.PointerType) else self.b.load(pointer, typ=kind))
-        status = self.b.call(function, [*args, self.status])
+        if units > 1:
+            status = parallel.call(self.b, function, [*args, self.status], units, step, self.threads)
+        else:
+            status = self.b.call(function, [*args, self.status])
         if may_fail:
             with self.b.if_then(self.b.trunc(status, BIT), likely=False):
                 self.b.ret(STATUS(1))

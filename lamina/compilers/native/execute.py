@@ -20,6 +20,7 @@ from lamina.layout import Layout
 from lamina.program.memory import Planned
 from lamina.program.record import Block, Check, Cond, Instruction, Library, Site, While, blocks_of
 from lamina.roots import placed
+from lamina.threads import get_num_threads
 
 Slots = list[Any]
 Step = Callable[[Slots], None]
@@ -179,10 +180,10 @@ class _Call:
             except IndexError:
                 memory = np.empty(self.arena_bytes, np.uint8)
                 arena = memory, memory.ctypes.data
-            failed = self.function(cells, status, arena[1])
+            failed = self.function(cells, status, arena[1], get_num_threads())
             self.arenas.append(arena)
         else:
-            failed = self.function(cells, status, None)
+            failed = self.function(cells, status, None, get_num_threads())
         if failed:
             raise _error(self.failures[status[0]], status[1:])
 

@@ -62,11 +62,28 @@ class _Accumulator(NamedTuple):
 
 
 def emit_kernel(
-    builder: ir.IRBuilder, kernel: Kernel, pointers: dict[int, Value], fail: Fail, vector_bytes: int
+    builder: ir.IRBuilder,
+    kernel: Kernel,
+    pointers: dict[int, Value],
+    fail: Fail,
+    vector_bytes: int,
+    part: tuple[Value, Value] | None = None,
 ) -> None:
-    """Write a kernel at the builder's place, on buffers whose memory begins at these pointers."""
+    """Write a kernel at the builder's place, on buffers whose memory begins at these pointers.
+
+    With a `part`, from and to, it is that part of the outermost loop; what is left at its end belongs to the last.
+    """
     if 0 not in kernel.space:
-        _Nest(builder, kernel, pointers, fail, vector_bytes).write()
+        _Nest(builder, kernel, pointers, fail, vector_bytes, part).write()
+
+
+def parts_of(kernel: Kernel, vector_bytes: int) -> tuple[int, int]:
+    """How many parts the outermost loop has, and how far it goes in each; one part where it can't be divided."""
+    nest = _Nest(ir.IRBuilder(), kernel, {}, lambda *_: None, vector_bytes, None)
+    if kernel.is_ordered or not nest.kept:
+        return 1, 0
+    step = nest.lanes if nest.lane_axis == 0 else 1
+    return nest.axes[0].extent // step, step
 
 
 def _layout_of(term: Term) -> Layout:
@@ -119,9 +136,16 @@ class _Nest:
     """One kernel being written."""
 
     def __init__(
-        self, builder: ir.IRBuilder, kernel: Kernel, pointers: dict[int, Value], fail: Fail, vector_bytes: int
+        self,
+        builder: ir.IRBuilder,
+        kernel: Kernel,
+        pointers: dict[int, Value],
+        fail: Fail,
+        vector_bytes: int,
+        part: tuple[Value, Value] | None,
     ) -> None:
         self.b = builder
+        self.part = part
         self.kernel = kernel
         self.pointers = pointers
         self.fail = fail
@@ -254,6 +278,16 @@ class _Nest:
             self.scopes.pop()
             self.indices.pop()
 
+        if self.part is not None and level == 0:
+            start, end = self.part
+            with self.b.if_then(self.b.icmp_signed("<", start, end)):
+                self._counted(start, end, step, turn)
+            if main < extent:
+                with self.b.if_then(self.b.icmp_signed("==", end, INDEX(main))):
+                    self.rest = extent - main
+                    turn(INDEX(main))
+                    self.rest = 0
+            return
         chunk = _CHUNK * step
         if after is None:
             self._counted(0, main, step, turn)
