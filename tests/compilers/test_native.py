@@ -356,6 +356,30 @@ def test_calls_from_many_threads() -> None:
     assert not wrong
 
 
+LEAKS = """
+import gc, pathlib
+import lamina
+import numpy as np
+
+def in_use(first, count):
+    for number in range(first, first + count):
+        lamina.defn(lambda x, k=float(number): np.exp(x) * k + 1, compiler="native", strict=True)(np.ones(50))
+    gc.collect()
+    return int(pathlib.Path("/proc/self/statm").read_text().split()[1]) * 4096
+
+in_use(0, 60)
+print(in_use(60, 20) - in_use(80, 100))
+"""
+
+
+@pytest.mark.long
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="the system doesn't say how much memory is in use")
+def test_compiling_leaks_little() -> None:
+    """In a process of its own, for what others free or take would be counted too."""
+    done = subprocess.run([sys.executable, "-c", LEAKS], capture_output=True, text=True, cwd=ROOT, check=True)
+    assert -int(done.stdout) < 100 * 20_000  # the code of one program is larger
+
+
 def test_compiled_code_is_shared_and_freed() -> None:
     def compiled() -> Any:
         return executable(plan(fuse(lower(graph, is_native))))

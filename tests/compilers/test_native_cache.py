@@ -180,7 +180,7 @@ def test_the_entry_of_another_text_is_not_believed(folder: Path) -> None:
 
 
 def test_the_code_is_that_of_the_processor(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    text = "define i32 @seven(ptr %a, ptr %b, ptr %c) { ret i32 7 }"
+    text = "define i32 @seven(ptr %a, ptr %b, ptr %c, i64 %d) { ret i32 7 }"
     target, cpu, features = jit._host()
 
     class Features(dict[str, bool]):
@@ -188,7 +188,7 @@ def test_the_code_is_that_of_the_processor(folder: Path, monkeypatch: pytest.Mon
             return ",".join(f"{'+' if value else '-'}{name}" for name, value in sorted(self.items()))
 
     code = jit.Code(text)
-    assert code.function("seven")(None, None, None) == 7
+    assert code.function("seven")(None, None, None, 1) == 7
     assert len(list(folder.iterdir())) == 1
     name = max(features)
     monkeypatch.setattr(jit, "_host", lambda: (target, cpu, Features(features)))

@@ -52,6 +52,13 @@ class Module:
             self.failures.append(what)
         return self.failures.index(what)
 
+    def text(self) -> str:
+        """The module as LLVM reads it."""
+        for function in self.module.functions:
+            if isinstance(function.function_type.return_type, ir.VectorType) and not function.is_declaration:
+                function.attributes.add("alwaysinline")  # an elementary function, in the loop that it is for
+        return str(self.module)
+
     def is_scalar(self, memory: int) -> bool:
         """Whether a memory is one element."""
         return self.buffers[memory].numel == 1

@@ -45,7 +45,7 @@ class _Executable:
         self.is_external = _external(parts, known, memory)
         self.steps = self._steps(parts)
         if self.calls:
-            code = jit.compiled(str(self.module.module))
+            code = jit.compiled(self.module.text())
             for call in self.calls:
                 call.link(code)
         self.params = [memory[buffer] for buffer in program.params]
