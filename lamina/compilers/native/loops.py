@@ -14,6 +14,7 @@ from llvmlite import ir
 
 from lamina import dtype as dt
 from lamina.compilers.native import pairs, scalar
+from lamina.compilers.native.axes import axes_of, layout_of
 from lamina.compilers.native.scalar import Emit, Value, call_intrinsic
 from lamina.compilers.native.types import (
     BIT,
@@ -29,7 +30,6 @@ from lamina.compilers.native.types import (
 )
 from lamina.dtype import DType
 from lamina.layout import Layout
-from lamina.layout.move import runs
 from lamina.program.fuse import spread, stages
 from lamina.program.record import REDUCTIONS, Kernel, Site, Store, Term, in_order
 
@@ -38,17 +38,7 @@ Fail = Callable[[ir.IRBuilder, Value, Callable[[], Sequence[Value]], Site], None
 
 _CHUNK = 128  # additions to an accumulator before it goes to the total
 _FEW = 16  # a reduction of fewer elements goes across the lanes where it can
-_WIDE = 256  # a loop of more elements is tiled where it crosses a memory
-_TILES = (64, 48, 80, 96, 40, 32, 120, 56, 72, 88, 104, 112, 128, 50, 60, 75, 100, 125)  # the best first
 _SMALL = 12  # terms of a reduction that has several vectors of accumulators
-
-
-class _Axis(NamedTuple):
-    """A loop: its extent, whether it is reduced, and the stride of each layout along it."""
-
-    extent: int
-    is_reduced: bool
-    strides: dict[Layout, int]
 
 
 class _Accumulator(NamedTuple):
@@ -86,52 +76,6 @@ def parts_of(kernel: Kernel, vector_bytes: int) -> tuple[int, int]:
     return nest.axes[0].extent // step, step
 
 
-def _layout_of(term: Term) -> Layout:
-    return term.static[1 if term.op == "load" else 0]  # type: ignore[no-any-return]
-
-
-def _axes(kernel: Kernel, terms: Sequence[Term]) -> list[_Axis]:
-    """The loops, outermost first: what is kept, then what is reduced, each by the strides along it."""
-    layouts = list(
-        dict.fromkeys(
-            [
-                *(spread(store.layout, kernel.space, kernel.reduced) for store in kernel.stores),
-                *(_layout_of(term) for term in terms if term.op in ("load", "position")),
-            ]
-        )
-    )
-
-    def reach(axis: int) -> int:
-        return sum(abs(layout.strides[axis]) for layout in layouts)
-
-    axes = []
-    for is_reduced in (False, True):
-        group = [axis for axis in range(len(kernel.space)) if (axis in kernel.reduced) is is_reduced]
-        if not kernel.is_ordered:
-            group.sort(key=lambda axis: -reach(axis))
-        rows = [tuple(layout.strides[axis] for axis in group) for layout in layouts]
-        for extent, strides in runs(tuple(kernel.space[axis] for axis in group), rows):
-            axes.append(_Axis(extent, is_reduced, dict(zip(layouts, strides, strict=True))))
-    return axes if kernel.reduced or kernel.is_ordered else _tiled(axes)
-
-
-def _tiled(axes: list[_Axis]) -> list[_Axis]:
-    """The loops, the innermost in tiles where another axis goes through a memory in order and it doesn't.
-
-    Then the lines of memory that a tile reads are in cache when the other axis comes to their next elements.
-    """
-    if not axes or axes[-1].extent < _WIDE:
-        return axes
-    last = axes[-1]
-    crossed = [layout for layout, stride in last.strides.items() if abs(stride) > 1]
-    other = next((k for k, axis in enumerate(axes[:-1]) if any(abs(axis.strides[each]) == 1 for each in crossed)), None)
-    tile = next((n for n in _TILES if last.extent % n == 0), None)
-    if other is None or tile is None:
-        return axes
-    whole = _Axis(last.extent // tile, False, {each: stride * tile for each, stride in last.strides.items()})
-    return [*axes[:other], whole, *axes[other:-1], last._replace(extent=tile)]
-
-
 class _Nest:
     """One kernel being written."""
 
@@ -152,7 +96,7 @@ class _Nest:
         self.terms = kernel.terms
         # in order means that each element is read and written before the next one
         self.stage = dict.fromkeys(self.terms, 0) if kernel.is_ordered else stages(kernel.stores, kernel.reduced)
-        self.axes = _axes(kernel, self.terms)
+        self.axes = axes_of(kernel, self.terms)
         self.kept = sum(not axis.is_reduced for axis in self.axes)
         self.lane_axis, self.lanes = self._lanes(vector_bytes)
         self.depends = self._dependences()
@@ -187,7 +131,7 @@ class _Nest:
         for axis in self.axes[self.kept :]:
             count *= axis.extent
         along, across = (
-            sum(axis.strides[_layout_of(term)] == 1 for term in self.terms if term.op == "load")
+            sum(axis.strides[layout_of(term)] == 1 for term in self.terms if term.op == "load")
             for axis in (self.axes[-1], self.axes[self.kept - 1])
         )
         return self.axes[self.kept - 1].extent >= 8 and (across > along or count < _FEW)
@@ -198,7 +142,7 @@ class _Nest:
         for term in self.terms:
             own: frozenset[int] = frozenset()
             if term.op in ("load", "position"):
-                layout = _layout_of(term)
+                layout = layout_of(term)
                 own = frozenset(k for k, axis in enumerate(self.axes) if axis.strides[layout])
                 if term.op == "load" and term.static[0] in self.kernel.writes and self.kernel.is_ordered:
                     own = frozenset(range(len(self.axes)))  # what another element may have written

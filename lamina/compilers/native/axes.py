@@ -1,0 +1,67 @@
+"""The loops of a kernel: its axes in the order of their strides, merged where all layouts allow it, and tiled."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from lamina.layout import Layout
+from lamina.layout.move import runs
+from lamina.program.fuse import spread
+from lamina.program.record import Kernel, Term
+
+_WIDE = 256  # a loop of more elements is tiled where it crosses a memory
+_TILES = (64, 48, 80, 96, 40, 32, 120, 56, 72, 88, 104, 112, 128, 50, 60, 75, 100, 125)  # the best first
+
+
+class Axis(NamedTuple):
+    """A loop: its extent, whether it is reduced, and the stride of each layout along it."""
+
+    extent: int
+    is_reduced: bool
+    strides: dict[Layout, int]
+
+
+def layout_of(term: Term) -> Layout:
+    """Where a term's load or position is."""
+    return term.static[1 if term.op == "load" else 0]  # type: ignore[no-any-return]
+
+
+def axes_of(kernel: Kernel, terms: Sequence[Term]) -> list[Axis]:
+    """The loops, outermost first: what is kept, then what is reduced, each by the strides along it."""
+    layouts = list(
+        dict.fromkeys(
+            [
+                *(spread(store.layout, kernel.space, kernel.reduced) for store in kernel.stores),
+                *(layout_of(term) for term in terms if term.op in ("load", "position")),
+            ]
+        )
+    )
+
+    def reach(axis: int) -> int:
+        return sum(abs(layout.strides[axis]) for layout in layouts)
+
+    axes = []
+    for is_reduced in (False, True):
+        group = [axis for axis in range(len(kernel.space)) if (axis in kernel.reduced) is is_reduced]
+        if not kernel.is_ordered:
+            group.sort(key=lambda axis: -reach(axis))
+        rows = [tuple(layout.strides[axis] for axis in group) for layout in layouts]
+        for extent, strides in runs(tuple(kernel.space[axis] for axis in group), rows):
+            axes.append(Axis(extent, is_reduced, dict(zip(layouts, strides, strict=True))))
+    return axes if kernel.reduced or kernel.is_ordered else _tiled(axes)
+
+
+def _tiled(axes: list[Axis]) -> list[Axis]:
+    """The loops, the innermost in tiles where another axis goes through a memory in order and it doesn't.
+
+    Then the lines of memory that a tile reads are in cache when the other axis comes to their next elements.
+    """
+    if not axes or axes[-1].extent < _WIDE:
+        return axes
+    last = axes[-1]
+    crossed = [layout for layout, stride in last.strides.items() if abs(stride) > 1]
+    other = next((k for k, axis in enumerate(axes[:-1]) if any(abs(axis.strides[each]) == 1 for each in crossed)), None)
+    tile = next((n for n in _TILES if last.extent % n == 0), None)
+    if other is None or tile is None:
+        return axes
+    whole = Axis(last.extent // tile, False, {each: stride * tile for each, stride in last.strides.items()})
+    return [*axes[:other], whole, *axes[other:-1], last._replace(extent=tile)]
