@@ -16,7 +16,7 @@ from lamina.compilers.native.loops import Fail, emit_kernel, parts_of
 from lamina.compilers.native.maths import MATHS
 from lamina.compilers.native.parallel import IS_HERE
 from lamina.compilers.native.scalar import Value, call_intrinsic
-from lamina.compilers.native.types import BIT, BYTE, INDEX, POINTER, STATUS, in_memory
+from lamina.compilers.native.types import BIT, BYTE, INDEX, POINTER, STATUS, in_memory, room
 from lamina.program.memory import Planned
 from lamina.program.record import (
     Block,
@@ -94,7 +94,7 @@ class Module:
         given = {}
         for memory, arg, is_value in zip(order, function.args, by_value, strict=False):
             if is_value:
-                given[memory] = builder.alloca(arg.type)
+                given[memory] = room(builder, arg.type)
                 builder.store(arg, given[memory])
             else:
                 arg.add_attribute("noalias")
@@ -188,7 +188,7 @@ class Segment:
         """A local variable for a scalar, a part of the arena for an array."""
         buffer = self.module.buffers[memory]
         if buffer.numel == 1:
-            self.variables[memory] = self.b.alloca(in_memory(buffer.dtype))
+            self.variables[memory] = room(self.b, in_memory(buffer.dtype))
             self.locals.add(memory)
             return
         self._variable(memory, self.b.gep(self.arena, [INDEX(self.arena_bytes)], source_etype=BYTE))

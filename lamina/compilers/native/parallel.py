@@ -11,7 +11,7 @@ from typing import Any
 from llvmlite import ir
 
 from lamina.compilers.native.scalar import Value
-from lamina.compilers.native.types import BYTE, INDEX, POINTER, STATUS
+from lamina.compilers.native.types import BYTE, INDEX, POINTER, STATUS, room
 from lamina.threads import MAX_THREADS
 
 IS_HERE = os.name == "posix"
@@ -27,19 +27,12 @@ def call(
 ) -> Value:
     """Call a kernel, of whose params the last three are from, to and the status, in parts; the status of all."""
     with builder.goto_entry_block():
-        frame = _room(builder, ir.ArrayType(BYTE, _SLOT * len(args)))
+        frame = room(builder, ir.ArrayType(BYTE, _SLOT * len(args)))
     for place, arg in enumerate(args):
         builder.store(arg, builder.gep(frame, [INDEX(_SLOT * place)], source_etype=BYTE), align=8)
     run = _runner(builder.module)
     thread = _thread_of(kernel)
     return builder.call(run, [thread, frame, INDEX(units), INDEX(step), most])
-
-
-def _room(builder: ir.IRBuilder, kind: Any) -> Value:
-    """Memory of a function, as a plain pointer."""
-    room = builder.alloca(kind)
-    room.type = POINTER  # llvmlite's own is a pointer to this kind, which takes nothing else
-    return room
 
 
 def _thread_of(kernel: ir.Function) -> ir.Function:
@@ -78,7 +71,7 @@ def _runner(module: ir.Module) -> ir.Function:
     function.linkage = "internal"
     thread, frame, units, step, most = function.args
     b = ir.IRBuilder(function.append_basic_block())
-    tasks, threads, made = (_room(b, ir.ArrayType(kind, MAX_THREADS)) for kind in (_TASK, INDEX, STATUS))
+    tasks, threads, made = (room(b, ir.ArrayType(kind, MAX_THREADS)) for kind in (_TASK, INDEX, STATUS))
     count = b.select(b.icmp_signed("<", units, most), units, most)
 
     def task_of(place: Value) -> Value:
@@ -109,7 +102,7 @@ def _runner(module: ir.Module) -> ir.Function:
         own = b.gep(threads, [place], source_etype=INDEX)
         b.store(b.call(create, [own, POINTER(None), thread, task_of(place)]), b.gep(made, [place], source_etype=STATUS))
 
-    status = _room(b, INDEX)
+    status = room(b, INDEX)
     b.store(INDEX(0), status)
 
     def finish(place: Value) -> None:

@@ -64,3 +64,10 @@ def bits_of(number: Any, dtype: DType) -> Any:
     if dtype in COMPUTED:
         return int(number)
     return int.from_bytes(dtype.numpy.type(number).tobytes(), "little")
+
+
+def room(builder: ir.IRBuilder, kind: Any) -> Any:
+    """A variable of a function, as a plain pointer: llvmlite's own is a pointer to its kind, and takes nothing else."""
+    variable = builder.alloca(kind)
+    variable.type = POINTER
+    return variable
