@@ -20,9 +20,9 @@ from lamina.program.memory import Planned, plan
 
 def compile_graph(graph: Graph) -> Callable[..., list[np.ndarray]]:
     """A function of the graph's params' arrays."""
-    return executable(planned(run_passes(graph)))
+    return executable(planned(graph))
 
 
 def planned(graph: Graph) -> Planned:
     """The program that a graph becomes, and which of its buffers share memory."""
-    return plan(fuse(lower(graph, is_native)))
+    return plan(fuse(lower(run_passes(graph), is_native)))
