@@ -4,7 +4,9 @@ A write makes a new version of the cell behind the array: an ``update`` of the e
 The value is read before, so a write whose value overlaps its target behaves as if the value had been copied first.
 """
 
-from typing import Any
+from typing import Any, TypeGuard
+
+import numpy as np
 
 from lamina import dtype as dt
 from lamina.operators import FUNCTIONS
@@ -75,7 +77,7 @@ def setitem(x: Any, key: Any, value: Any, /) -> None:
     if under is not None:
         write(under.view, under.chosen(fitted(under.spread(given), under.view)))
         return
-    if type(target) is Bounded and type(key) is Bounded and key.dtype == dt.bool and not memory(given).shape:
+    if _is_mask_of_length(target, key) and not memory(given).shape:
         expect_mask(target, key)
         beside = (..., *[None] * (target.ndim - key.ndim))
         write(target, FUNCTIONS["where"](key[beside], to_dtype(memory(given), target.dtype), target))
@@ -95,12 +97,21 @@ def setitem(x: Any, key: Any, value: Any, /) -> None:
         write(target, FUNCTIONS["scatter"](target, key, fitted(given, as_value(part))))
 
 
+def _is_mask_of_length(x: Any, key: Any) -> TypeGuard[Bounded]:
+    return type(x) is Bounded and type(key) is Bounded and key.dtype == dt.bool
+
+
 @function
 def augment_masked(x: Any, key: Any, operate: Any, value: Any, /) -> bool:
     """``x[key] += value`` for a key with a traced mask, where `operate` does what ``+=`` does; False for other keys.
 
     Each element is computed, and the picked ones are written.
     """
+    if _is_mask_of_length(x, key) and not np.ndim(memory(value)):
+        expect_mask(x, key)
+        changed = operate(FUNCTIONS["asarray"](x, copy=True), value)
+        write(x, FUNCTIONS["where"](key[(..., *[None] * (x.ndim - key.ndim))], changed, x))
+        return True
     under = masked(x, key) if type(x) is Value else None
     if under is None:
         return False

@@ -9,6 +9,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from lamina import dtype as dt
 from lamina.operators import FUNCTIONS
 from lamina.trace.affine import Integer, greater, greatest, integer, is_at_least, is_same, minus, plus, value_of
@@ -27,7 +29,7 @@ from lamina.trace.fitting import (
     padded,
     shrunk,
 )
-from lamina.trace.picked import count_of, expect_mask, gathered, holds_places, nonzero, scattered
+from lamina.trace.picked import count_of, expect_mask, gathered, holds_places, nonzero, scattered, taken
 from lamina.trace.reduction import axes_of, axis_of
 from lamina.trace.shapes import along
 from lamina.trace.value import Kind, Value
@@ -278,10 +280,15 @@ def _permute_dims(x: Any, axes: Any = None) -> Any:
     return Bounded(transposed(x.value, order), keys)
 
 
+# The shapes of a vector that are views of it by an index.
+_LINES: dict[Any, Any] = {(-1,): slice(None), (-1, 1): (slice(None), None), (1, -1): (None, slice(None))}
+
+
 def _reshape(x: Any, shape: Any, **options: Any) -> Any:
-    if x.ndim != 1 or options.keys() - {"copy"} or shape not in (-1, (-1,), [-1]):
+    key = _LINES.get(tuple(shape) if isinstance(shape, (tuple, list)) else (shape,))
+    if x.ndim != 1 or options.keys() - {"copy"} or key is None:
         return NotImplemented
-    return FUNCTIONS["asarray"](x, copy=True) if options.get("copy") else window(x, slice(None))
+    return FUNCTIONS["asarray"](window(x, key), copy=True) if options.get("copy") else window(x, key)
 
 
 def _asarray(x: Any, **options: Any) -> Any:
@@ -381,7 +388,8 @@ def _getitem(x: Any, key: Any) -> Any:
     if type(x) is Bounded and type(key) is Bounded and key.dtype == dt.bool and key.ndim == 1:
         return _picked(x, key)
     if type(x) is Bounded:
-        return window(x, key)
+        is_array = isinstance(key, (list, np.ndarray, Bounded)) or (type(key) is Value and key.shape)
+        return taken(x, key) if is_array else window(x, key)
     if not holds_places(key):
         return NotImplemented
     if type(key) is Bounded and key.ndim != 1 and padded(x).ndim and padded(x).shape[0]:

@@ -8,9 +8,9 @@ import numpy as np
 from lamina import dtype as dt
 from lamina.operators import FUNCTIONS
 from lamina.trace.affine import is_same, value_of
-from lamina.trace.bounded import Bounded, cut
-from lamina.trace.build import emit, perform_check, reshape, slice_axis, to_dtype
-from lamina.trace.fitting import aligned, extents_of, filled, shrunk
+from lamina.trace.bounded import Bounded, cut, memory
+from lamina.trace.build import as_value, emit, perform_check, reshape, slice_axis, to_dtype
+from lamina.trace.fitting import aligned, bounded, extents_of, filled, shrunk
 from lamina.trace.index import axes_before, parse
 from lamina.trace.reduction import filled as full
 from lamina.trace.shapes import along
@@ -130,3 +130,23 @@ def scattered(x: Value, key: Any, values: Any, combine: str) -> Any:
     line = emit("concat", (reshape(x, (size,)), full(0, x.dtype, (1,))), 0)
     put = to_dtype(FUNCTIONS["broadcast_to"](put, into.shape), x.dtype)
     return reshape(slice_axis(emit("scatter", line, (into,), put, combine), 0, 0, size), x.shape)
+
+
+def taken(x: Bounded, index: Any) -> Any:
+    """The elements at places along the first axis, of which x has as many as a run tells; IndexError for others then.
+
+    NotImplemented for a mask, and for more than one array of places.
+    """
+    index = index if type(index) is Bounded else None if isinstance(index, tuple) else as_value(index)
+    if index is None or index.dtype.kind not in ("signed", "unsigned") or 0 not in x.lengths or not x.value.shape[0]:
+        return NotImplemented
+    lengths = index.lengths if type(index) is Bounded else {}
+    extent = value_of(x.lengths[0])
+    places = to_dtype(filled(memory(index), lengths, 0), dt.int64)
+    from_front = FUNCTIONS["where"](places < 0, places + extent, places)
+    is_there = FUNCTIONS["logical_and"](from_front >= 0, from_front < extent)
+    perform_check(FUNCTIONS["all"](filled(is_there, lengths, True)), IndexError, "index is out of bounds for axis 0")
+    last = x.value.shape[0] - 1
+    found = along(x.value, 0, FUNCTIONS["clip"](from_front, 0, last))
+    rest = {axis + index.ndim - 1: length for axis, length in x.lengths.items() if axis}
+    return bounded(found, {**lengths, **rest})

@@ -578,7 +578,7 @@ def augmented(name: str, thing: Any, value: Any) -> Any:
 @splits
 def augmented_item(name: str, thing: Any, key: Any, value: Any) -> None:
     """``thing[key] += value``."""
-    may_mask = type(thing) is Value and thing.cell is not None and _holds_value(key)
+    may_mask = (type(thing) is Bounded or (type(thing) is Value and thing.cell is not None)) and _holds_value(key)
     if may_mask and FUNCTIONS["augment_masked"](thing, key, _AUGMENTED[name], value):
         return
     part = getitem(thing, key)

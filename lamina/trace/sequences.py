@@ -1,6 +1,7 @@
 """Sequences that are gone through by place: ``range`` with traced bounds, ``zip`` and ``enumerate``, arrays."""
 
 from collections.abc import Callable, Iterator
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -8,6 +9,7 @@ import numpy as np
 from lamina import dtype as dt
 from lamina.array import Array
 from lamina.operators import FUNCTIONS
+from lamina.trace.affine import integer, lesser
 from lamina.trace.bounded import Bounded
 from lamina.trace.build import as_value, constant, emit, node_of, scope_now, to_dtype
 from lamina.trace.loop import Items
@@ -72,9 +74,8 @@ def items_of(iterable: Any) -> Items | None:
     if type(iterable) is Bounded:
         return Items(iterable.shape[0], lambda i: FUNCTIONS["getitem"](iterable, i))
     if isinstance(iterable, Zipped):
-        counts = [part.count for part in iterable.parts]
-        if all(type(count) is int for count in counts):
-            return Items(min(counts), lambda i: tuple(part.item(i) for part in iterable.parts))
+        count = reduce(lesser, [integer(part.count) for part in iterable.parts])
+        return Items(count, lambda i: tuple(part.item(i) for part in iterable.parts))
     return None
 
 

@@ -355,6 +355,30 @@ def other_dtypes(n, b, f):
     )
 
 
+@given(vector)
+def picked_and_put_in_order(x):
+    y = x[x > 0]
+    z = y[np.argsort(y)]
+    y[y > 0.5] += 1
+    x[3:] = x[3:][np.argsort(x[3:])]
+    return y, z, z[np.argsort(-z)[:2]], z[[0, -1]], z.reshape(-1, 1) * z
+
+
+@given(vector)
+def numbered(x):
+    total = 0.0
+    for i, v in enumerate(x[x > 0]):
+        total += v * i
+    for v, w in zip(x, x[x < 0], strict=False):
+        total -= v * w
+    return total
+
+
+@given(vector)
+def places_beyond(x):
+    return x[x > 0][np.array([0, 11])]
+
+
 # What was found by others
 
 
