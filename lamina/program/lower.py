@@ -37,4 +37,7 @@ def lower(graph: Graph, is_native: Callable[[Expr], bool]) -> Program:
     scope.run(graph.effects, outputs)
     results = scope.results(outputs)
     block = Block(tuple(scope.instructions), results)
-    return Program(graph.name, whole.buffers, params, whole.tensors, block, whole.terms, whole.kept, whole.origins)
+    shapes = tuple(node.shape for node in outputs)
+    return Program(
+        graph.name, whole.buffers, params, whole.tensors, block, whole.terms, whole.kept, whole.origins, shapes
+    )

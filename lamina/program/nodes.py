@@ -359,7 +359,7 @@ def _update(scope: Scope, node: Expr) -> Any:
     scope.values[root] = scope.terms.load(base, root.dtype, Layout.contiguous(root.shape))
     shifts = _shift(scope, node)
     if not reads_in_place(term, base, layout, shifts):
-        term = scope.keep(value, "what is written reads elements that the write changes")
+        term = scope.keep_apart(value, base)
     if base not in scope.whole.fixed:
         _rescue(scope, base, root, node)
     buffer = scope.whole.buffer(node.dtype, node.shape)

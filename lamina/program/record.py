@@ -399,6 +399,7 @@ class Program:
     terms: Terms
     kept: set[int]  # filled for an effect's sake
     origins: Origins
+    shapes: tuple[Shape, ...]  # of the results, whose buffers may have others
 
     def __repr__(self) -> str:
         return f"<Program {self.name}: {len(self.buffers)} buffers>"

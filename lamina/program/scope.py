@@ -168,12 +168,14 @@ class Scope:
         self.values[node] = term
         return term
 
-    def keep_apart(self, node: Expr, buffer: int) -> None:
-        """The node's value, from now on in a buffer that isn't this one."""
-        why = "it reads elements that are written next"
+    def keep_apart(self, node: Expr, buffer: int) -> Term:
+        """The node's value, from now on in a buffer that isn't this one, which is written next."""
+        why = "what is written reads elements that the write changes"
         term = self.keep(node, why)
         if term.static[0] == buffer:
-            self.values[node] = self.whole.load(self.fill(term, node.shape, node.source, why))
+            apart = self.fill(term, node.shape, node.source, why)
+            term = self.values[node] = self.terms.load(apart, term.dtype, term.static[1])
+        return term
 
     def results(self, outputs: Sequence[Expr]) -> tuple[int, ...]:
         """The buffers of a block's outputs; those of two nodes are two, and only a parameter's is a parameter's."""

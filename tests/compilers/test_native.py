@@ -321,6 +321,30 @@ def test_arguments_are_left_alone_and_results_stay() -> None:
     np.testing.assert_array_equal(x, np.arange(6.0))
 
 
+def test_memory_that_is_written_with_itself_turned(rng) -> None:
+    def f(x):
+        y = x * 1
+        y[::-1] = y
+        z = x * 1
+        z[:] = z[::-1]
+        z.T[:] = z
+        return y, z
+
+    x = rng.random((5, 5))
+    for result, expected in zip(native(f)(x), f(x), strict=True):
+        np.testing.assert_array_equal(result, expected)
+
+
+def test_a_result_has_its_own_shape() -> None:
+    def f(x):
+        y = x * 2
+        y[0] += 1
+        return y.reshape(()), y.reshape(1, 1) + 0, y
+
+    for result, expected in zip(native(f)(np.ones(1)), f(np.ones(1)), strict=True):
+        assert result.shape == expected.shape and result == expected
+
+
 def test_arrays_that_change_places_in_a_loop(rng) -> None:
     def leapfrog(a, b, n):
         for _ in range(n):

@@ -56,7 +56,7 @@ class _Executable:
             for each in sorted(self.is_external - given)
         ]
         self.outputs = [memory[buffer] for buffer in program.block.outputs]
-        self.shapes = [self.buffers[buffer].shape for buffer in program.block.outputs]
+        self.shapes = program.shapes
         self.returned = {output: self.params.index(output) for output in self.outputs if output in self.params}
 
     def run(self, *arguments: np.ndarray) -> list[np.ndarray]:
