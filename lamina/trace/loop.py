@@ -192,8 +192,10 @@ def _while(loop: Loop, has_run: int) -> None:
                     raise Untraceable(f"this while loop can't be staged: {error}") from error
                 if turns == _MANY:
                     _warn(f"a while loop of over {_MANY} turns is unrolled; write it so that it can be staged")
-            except (TraceError, NotImplementedError):
-                raise
+            except (TraceError, NotImplementedError) as error:
+                if not tried.is_known:
+                    raise
+                why = str(error)  # turn after turn it may do without what it asks for
             except Exception:
                 if tried.is_known or has_run > _APART:
                     raise

@@ -665,3 +665,17 @@ def test_an_array_with_gaps_in_memory_and_its_copy() -> None:
         return x
 
     assert_agrees(program, *(lambda n=n: (np.arange(6.0)[::2], n) for n in range(5)))
+
+
+def test_a_while_of_known_turns_that_needs_its_number() -> None:
+    def program(x):
+        length, y = 2, x.astype(complex)
+        while length <= len(x):
+            turns = np.exp(-2j * np.pi * np.arange(length // 2) / length)
+            blocks = y.reshape(-1, length)
+            even, odd = blocks[:, : length // 2], turns * blocks[:, length // 2 :]
+            y = np.concatenate([even + odd, even - odd], axis=1).reshape(-1)
+            length *= 2
+        return y
+
+    assert_agrees(program, lambda: (np.arange(1024.0),))
