@@ -29,6 +29,7 @@ from lamina.api.joining import (
     vstack,
 )
 from lamina.api.padding import pad
+from lamina.expr import Expr
 from lamina.layout import Layout, move
 from lamina.trace import build
 from lamina.trace.build import apply_move, emit, permute, slice_axis
@@ -118,7 +119,7 @@ def _inferred(shape: Shape, wanted: list[int]) -> Shape:
 
 def _expect_view(value: Value, shape: Shape) -> None:
     """Raise `ValueError` where an array can't be reshaped without a copy."""
-    layout = _layout_of(value) or value.whole_layout
+    layout = _layout_of(value.expr) or value.whole_layout
     if layout.move(move.Reshape(shape)) is None:
         raise ValueError(
             f"Unable to avoid creating a copy while reshaping: no strides express shape {shape} of the layout of "
@@ -142,16 +143,16 @@ def ravel(x: Any, /, order: str = "C") -> Any:
     if choice is not None:
         return choice.each(ravel)
     result = build.reshape(value, (math.prod(value.shape),))
-    layout = _layout_of(value) or value.layout
+    layout = _layout_of(value.expr) or value.layout
     return result if layout is None or layout.is_contiguous else emit("copy", result)
 
 
-def _layout_of(value: Value) -> Layout | None:
+def _layout_of(node: Expr) -> Layout | None:
     """Where the elements of an array that is known, or of its movement, are; None of a traced one."""
-    if value.expr.op == "move":
-        source = _layout_of(Value(value.expr.args[0], value.scope))
-        return source and source.move(value.expr.args[1])
-    return value.expr.args[0].layout if value.expr.op == "tensor" else None
+    if node.op == "move":
+        source = _layout_of(node.args[0])
+        return source and source.move(node.args[1])
+    return node.args[0].layout if node.op == "tensor" else None
 
 
 @function

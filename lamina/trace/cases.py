@@ -60,13 +60,23 @@ def case_by_case(do: Callable[..., Any], *args: Any, into: frozenset[type] = ARG
     except Decides:
         del effects[before:]
         first = unsure[0]
-        tests, things = zip(*(choice_cases(first) if choice_at(first) is not None else cases_of(first)), strict=True)
-        variant = Variant(tests[:-1], things)
+        variant = as_variant(first)
         return case_by_case(do, *replaced(args, lambda leaf: variant if leaf is first else leaf, into), into=into)
 
 
+def is_mixed(thing: Any) -> bool:
+    """Whether a thing is a number of which a run alone tells the type."""
+    return type(thing) is Value and thing.code is not None
+
+
+def as_variant(thing: Value) -> Variant:
+    """A number of which a run alone tells the type, or an array that is one of several, as one of several things."""
+    tests, things = zip(*(choice_cases(thing) if choice_at(thing) is not None else cases_of(thing)), strict=True)
+    return Variant(tests[:-1], things)
+
+
 def _is_unsure(thing: Any) -> bool:
-    return type(thing) is Variant or (type(thing) is Value and (thing.code is not None or choice_at(thing) is not None))
+    return type(thing) is Variant or is_mixed(thing) or (type(thing) is Value and choice_at(thing) is not None)
 
 
 def splits(operation: Callable[..., Any]) -> Callable[..., Any]:

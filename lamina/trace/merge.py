@@ -10,7 +10,8 @@ import functools
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from lamina.dtype import DType
+import numpy as np
+
 from lamina.expr import Expr, describe, with_effects
 from lamina.trace.build import as_value, broadcast_to, constant, node_of, to_dtype, with_kind
 from lamina.trace.choice import Case, Either, cells_of, choice_of, leaves_of, opened, same_alias, united
@@ -299,7 +300,7 @@ def _is_like(a: Any, b: Any) -> bool:
 
 
 def _can_vary(thing: Any) -> bool:
-    return is_array(thing) or is_number(thing) or type(thing) is Variant or isinstance(thing, DType)
+    return is_array(thing) or is_number(thing) or type(thing) is Variant or isinstance(thing, np.dtype)
 
 
 def _cases(thing: Any) -> list[tuple[Any, Any]]:

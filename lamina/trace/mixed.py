@@ -81,8 +81,13 @@ def is_mixed(x: Value, y: Value) -> bool:
     return codes_of(x) != codes_of(y) or x.code is not None
 
 
+_OF_BOOLS = {*COMPARISONS, "bitwise_and", "bitwise_or", "bitwise_xor", "logical_and", "logical_or", "logical_not"}
+
+
 def settled(op: str, values: Sequence[Value]) -> list[Value]:
     """The operands of an op with mixed ones as plain scalars; `CannotMerge` where what they are decides its dtypes."""
+    if op not in _OF_BOOLS and any(value.code is not None and _CODES[bool] in value.codes for value in values):
+        raise Decides("a number that may be a bool, which Python adds as an integer")
     choices = [_things(value) for value in values]
     found = {operand_dtypes(op, *_of_themselves(each)) for each in itertools.product(*choices)}
     if len(found) > 1:
@@ -146,4 +151,6 @@ def _dtype(code: int) -> DType:
 def decoded(array: np.ndarray, code: int) -> Any:
     """A result as its code says."""
     thing = _THINGS[code]
-    return array.astype(thing.numpy)[()] if isinstance(thing, DType) else thing(array.item())
+    if isinstance(thing, DType):
+        return array.astype(thing.numpy)[()]
+    return thing(array.item() if thing is complex else array.real.item())

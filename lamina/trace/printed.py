@@ -14,6 +14,7 @@ from lamina.trace.bounded import Bounded
 from lamina.trace.build import constant, holds_value, node_of, scope_now
 from lamina.trace.state import Untraceable, is_traced
 from lamina.trace.value import Kind, Value
+from lamina.trace.variant import Variant
 
 _CONVERSIONS: dict[int, Callable[[Any], Any]] = {-1: lambda x: x, ord("s"): str, ord("r"): repr, ord("a"): ascii}
 
@@ -62,6 +63,8 @@ def shown(thing: Any) -> Any:
     """What is formatted: a traced value has no text yet."""
     if type(thing) in (list, tuple, set, dict) and holds_value(thing.values() if type(thing) is dict else thing):
         raise Untraceable("the text of a container of traced values is asked for; show them one by one with print")
+    if type(thing) is Variant:
+        raise Untraceable("the text is asked for of a value of which a run alone tells the dtype or the shape")
     if type(thing) is Bounded:
         return thing.settled()
     if type(thing) is not Value:

@@ -23,7 +23,7 @@ from lamina.trace import assign, cases, loop, mixed, rewrite
 from lamina.trace.bounded import Bounded, memory
 from lamina.trace.branch import branch
 from lamina.trace.build import NUMBER_DTYPES, as_value, emit, fresh, scope_now
-from lamina.trace.cases import OPERANDS, case_by_case, splits
+from lamina.trace.cases import ARGUMENTS, OPERANDS, as_variant, case_by_case, is_mixed, splits
 from lamina.trace.choice import choice_at
 from lamina.trace.content import remember
 from lamina.trace.control import predicate_of
@@ -38,7 +38,7 @@ from lamina.trace.sequences import SEQUENCES, Range, Zipped, items_of
 from lamina.trace.source import NoSource, Unsupported
 from lamina.trace.state import Get, Put, Unbound, Untraceable, demand, is_array
 from lamina.trace.value import Kind, Value
-from lamina.trace.variant import Variant
+from lamina.trace.variant import Variant, replaced
 
 this = sys.modules[__name__]
 
@@ -107,6 +107,10 @@ def attribute(thing: Any, name: str) -> Any:
     found = getattr(type(thing), name, None)
     if type(found) is property and isinstance(found.fget, FunctionType) and current() is not None:
         return call(found.fget, thing)
+    if type(thing) in (Value, Bounded) and name == "dtype" and current() is not None:
+        return thing.dtype.numpy  # what the array has that it stands for
+    if type(thing) is Value and thing.code is not None and name in ("real", "imag"):
+        return case_by_case(lambda x: getattr(x, name), as_variant(thing))
     return seen(getattr(thing, name))
 
 
@@ -295,7 +299,14 @@ def call(called: Any, /, *args: Any, **kwargs: Any) -> Any:
     if type(getattr(called, "__self__", None)) is Value:
         name = called.__name__
         return case_by_case(lambda x, *given: _call_library(getattr(x, name), *given), called.__self__, args, kwargs)
+    if called in _TELLING or str(getattr(called, "__module__", "")).partition(".")[0] == "numpy":
+        given = args, kwargs
+        args, kwargs = replaced(given, lambda leaf: as_variant(leaf) if is_mixed(leaf) else leaf, ARGUMENTS)
     return case_by_case(functools.partial(_call_library, called), args, kwargs)
+
+
+# What tells a Python number from one of NumPy's.
+_TELLING = (isinstance, type, round, hasattr, print, repr, str, format)
 
 
 def _call_library(called: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -3,6 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from lamina import dtype as dt
 from lamina.dtype import DType
 from lamina.expr import Expr, Graph, describe
@@ -185,7 +187,7 @@ class _Results:
     def output(self, leaf: Any) -> Output:
         """What a returned leaf is."""
         if type(leaf) is Variant:
-            if any(isinstance(thing, DType) for thing in leaf.things):
+            if any(isinstance(thing, np.dtype) for thing in leaf.things):
                 raise Untraceable("a dtype that a run alone tells is returned")
             return folded(self._either, leaf.tests, list(map(self.output, leaf.things)))  # type: ignore[no-any-return]
         if type(leaf) is Bounded:
