@@ -50,6 +50,7 @@ class _Planner:
     def __init__(self, program: Program) -> None:
         self.program = program
         self.parents = list(range(len(program.buffers)))
+        self.members = [{buffer} for buffer in self.parents]  # the buffers of each memory
         # memory that isn't ours to write: arguments', captured arrays', and what a loop only reads
         self.borrowed = {*program.params, *program.tensors}
         self.until: dict[int, int] = {}  # where in the block that is being planned each memory is needed last
@@ -97,7 +98,10 @@ class _Planner:
         """From now on the buffer is of this memory."""
         memory = self.find(memory)
         self.until[memory] = max(self.until.get(memory, -1), last.get(buffer, -1))
-        self.parents[self.find(buffer)] = memory
+        old = self.find(buffer)
+        if old != memory:
+            self.parents[old] = memory
+            self.members[memory] |= self.members[old]
 
     def _start(self, store: Store, place: int, last: dict[int, int], done: list[Instruction], kernel: Kernel) -> None:
         assert store.base is not None
@@ -138,7 +142,7 @@ class _Planner:
                 self._take(result, a, last)
                 continue
             for output, instructions, written in ((a, thens, own[0]), (b, others, own[1])):
-                is_own = {each for each in range(len(self.parents)) if self.find(each) == self.find(output)} <= written
+                is_own = self.members[self.find(output)] <= written
                 if is_own and self.find(output) != self.find(result):
                     self._take(output, result, last)
                 else:
