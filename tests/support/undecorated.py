@@ -10,6 +10,7 @@ import pytest
 
 import lamina
 from lamina.errors import TraceError
+from tests.support.reducing import reduced
 
 Maker = Callable[[], tuple[Any, ...]]
 
@@ -53,21 +54,32 @@ def falls_back(drawn: Any, **options: Any) -> bool:
 
     `drawn` has a ``seed``, a ``source``, a ``function`` and a maker of ``arguments``; options are `lamina.defn`'s.
     """
-    compiled = lamina.defn(drawn.function, strict=True, **options)
+    found, is_refused = _judged(drawn.function, drawn.arguments, options)
+    if found and not is_refused:
+
+        def differs(program: Callable[..., Any]) -> bool:
+            other, is_refused = _judged(program, drawn.arguments, options)
+            return bool(other) and not is_refused
+
+        least = reduced(drawn.source, differs)
+        pytest.fail(f"seed {drawn.seed}: {'; '.join(found)}\n\n{least}\nof\n\n{drawn.source}", pytrace=False)
+    return is_refused
+
+
+def _judged(program: Callable[..., Any], arguments: Maker, options: dict[str, Any]) -> tuple[list[str], bool]:
+    """How a program's decorated form differs from it, and whether it can't be traced."""
+    compiled = lamina.defn(program, strict=True, **options)
     refused: list[Exception] = []
 
-    def decorated(*arguments: Any) -> Any:
+    def decorated(*given: Any) -> Any:
         try:
-            return compiled(*arguments)
+            return compiled(*given)
         except (TraceError, NotImplementedError) as error:
             refused.append(error)
             raise
 
-    # where both branches of an if are one, and one is a view, the order of what comes back is not NumPy's
-    found = differences(drawn.function, decorated, drawn.arguments, order=False)
-    if found and not refused:
-        pytest.fail(f"seed {drawn.seed}: {'; '.join(found)}\n\n{drawn.source}", pytrace=False)
-    return bool(refused)
+    # an array that was made has NumPy's values, not always its strides
+    return differences(program, decorated, arguments, order=False), bool(refused)
 
 
 def outcome(function: Callable[..., Any], arguments: tuple[Any, ...]) -> tuple[Any, tuple[Any, ...], str]:
