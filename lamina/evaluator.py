@@ -383,6 +383,8 @@ def _placed(root: np.ndarray, layout: Layout, shifts: Sequence[tuple[int, int]])
 
 def _seen(layout: Layout, lengths: Sequence[tuple[int, Expr]], env: Environment) -> Layout:
     """A layout up to its lengths; `ValueError` for a length that is none of its axis."""
+    if not lengths:
+        return layout
     shape = list(layout.shape)
     for axis, node in lengths:
         length = int(env[node])

@@ -201,7 +201,7 @@ def _known(x: Form, make: Any) -> Integer:
 
 
 def plus(x: Integer, y: Integer) -> Integer:
-    """X + y, for integers near to what an axis has."""
+    """The sum of two integers that are near to what an axis has."""
     if type(x) is not Value and type(y) is not Value:
         return int(x) + int(y)
     for a, b in ((x, y), (y, x)):
@@ -211,14 +211,14 @@ def plus(x: Integer, y: Integer) -> Integer:
 
 
 def minus(x: Integer, y: Integer) -> Integer:
-    """X - y."""
+    """The difference of two integers."""
     if type(y) is int:
         return plus(x, -y)
     return _known(_sum(form(x), form(y), -1), lambda: _made("subtract", x, y))
 
 
 def times(x: Integer, factor: int) -> Integer:
-    """X times a known factor."""
+    """An integer times a known factor."""
     if type(x) is not Value:
         return int(x) * factor
     return x if factor == 1 else _made("multiply", x, factor)
@@ -250,7 +250,7 @@ def _shared_high(x: Integer, y: Integer) -> tuple[Integer, ...]:
 
 
 def rounded_up(x: Integer, by: int) -> Integer:
-    """X / by, rounded up; x is 0 or more, and `by` is positive."""
+    """The quotient of x, which is 0 or more, by a positive number, rounded up."""
     if by == 1:
         return x
     if type(x) is not Value:

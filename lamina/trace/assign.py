@@ -78,9 +78,7 @@ def setitem(x: Any, key: Any, value: Any, /) -> None:
         write(under.view, under.chosen(fitted(under.spread(given), under.view)))
         return
     if _is_mask_of_length(target, key) and not memory(given).shape:
-        expect_mask(target, key)
-        beside = (..., *[None] * (target.ndim - key.ndim))
-        write(target, FUNCTIONS["where"](key[beside], to_dtype(memory(given), target.dtype), target))
+        _write_under(target, key, to_dtype(memory(given), target.dtype))
         return
     if type(target) is Value and holds_places(key):
         write(target, FUNCTIONS["scatter"](target, key, given))
@@ -101,6 +99,12 @@ def _is_mask_of_length(x: Any, key: Any) -> TypeGuard[Bounded]:
     return type(x) is Bounded and type(key) is Bounded and key.dtype == dt.bool
 
 
+def _write_under(x: Bounded, mask: Bounded, new: Any) -> None:
+    """Make an array of a length hold what is new where a mask of its first axes is true."""
+    expect_mask(x, mask)
+    write(x, FUNCTIONS["where"](mask[(..., *[None] * (x.ndim - mask.ndim))], new, x))
+
+
 @function
 def augment_masked(x: Any, key: Any, operate: Any, value: Any, /) -> bool:
     """``x[key] += value`` for a key with a traced mask, where `operate` does what ``+=`` does; False for other keys.
@@ -108,9 +112,7 @@ def augment_masked(x: Any, key: Any, operate: Any, value: Any, /) -> bool:
     Each element is computed, and the picked ones are written.
     """
     if _is_mask_of_length(x, key) and not np.ndim(memory(value)):
-        expect_mask(x, key)
-        changed = operate(FUNCTIONS["asarray"](x, copy=True), value)
-        write(x, FUNCTIONS["where"](key[(..., *[None] * (x.ndim - key.ndim))], changed, x))
+        _write_under(x, key, operate(FUNCTIONS["asarray"](x, copy=True), value))
         return True
     under = masked(x, key) if type(x) is Value else None
     if under is None:

@@ -108,24 +108,14 @@ def memory(array: Any) -> Value:
 def cut(value: Value, shape: Sequence[int], lengths: Mapping[int, Value] | None = None) -> Value:
     """The first elements along each axis, seen in the same memory, and specified up to these lengths alone."""
     whole = value.whole_layout
-    assert value.cell is not None
-    made = Value.alias(
-        value.cell,
-        Layout(shape, whole.strides, whole.offset),
-        value.shifts,
-        lengths=tuple(sorted((lengths or {}).items())),
-    )
-    made.is_frozen = value.is_frozen
-    return made
+    seen = Layout(shape, whole.strides, whole.offset)
+    return value.through(seen, value.shifts, tuple(sorted((lengths or {}).items())))
 
 
 def transposed(value: Value, order: Sequence[int]) -> Value:
     """A view with lengths, its axes in another order."""
     whole = value.whole_layout
-    assert value.cell is not None
     layout = Layout([whole.shape[i] for i in order], [whole.strides[i] for i in order], whole.offset)
     lengths = dict(value.lengths)
     moved = tuple((i, lengths[axis]) for i, axis in enumerate(order) if axis in lengths)
-    made = Value.alias(value.cell, layout, value.shifts, lengths=moved)
-    made.is_frozen = value.is_frozen
-    return made
+    return value.through(layout, value.shifts, moved)

@@ -302,16 +302,14 @@ def apply_move(value: Value, movement: Any) -> Value:
     layout = value.whole_layout.move(movement)
     if layout is None:
         return Value(moved, scope_now())
-    made = Value.alias(value.cell, layout, value.shifts, moved)
-    made.is_frozen = value.is_frozen
-    return made
+    return value.through(layout, value.shifts, node=moved)
 
 
 def frozen(value: Value) -> Value:
     """The same array as a view that NumPy would give read-only."""
     if value.cell is None:
         return value
-    made = Value.alias(value.cell, value.layout, value.shifts, node_of(value))
+    made = value.through(value.layout, value.shifts, node=node_of(value))
     made.is_frozen = True
     return made
 

@@ -175,15 +175,17 @@ def _median(x: Any, **options: Any) -> Any:
     return emit("where", emit("logical_or", is_nan, is_none), nan, middle, kind=Kind.SCALAR)
 
 
-_LAST = {"float": math.nan, "complex": complex(math.nan, math.nan)}
+def _last(dtype: dt.DType) -> Any:
+    """What is sorted behind every element of a dtype, or with the last ones."""
+    numbers = {"float": math.nan, "complex": complex(math.nan, math.nan)}
+    return numbers[dtype.kind] if dtype.kind in numbers else _limit(dtype, True)
 
 
 def _sorted(name: str) -> Rule:
     def rule(x: Any, axis: Any = -1, **options: Any) -> Any:
         if type(x) is not Bounded or axis is None or options.get("descending"):
             return NotImplemented
-        last = _LAST[x.dtype.kind] if x.dtype.kind in _LAST else _limit(x.dtype, True)
-        value = filled(x.value, _cut_by(x, (axis_of(axis, x.ndim),)), last)
+        value = filled(x.value, _cut_by(x, (axis_of(axis, x.ndim),)), _last(x.dtype))
         return bounded(FUNCTIONS[name](value, axis=axis), x.lengths)
 
     return rule
@@ -194,7 +196,7 @@ def _searchsorted(x: Any, values: Any, **options: Any) -> Any:
         return NotImplemented
     if x.dtype.kind not in ("float", "signed", "unsigned"):
         return NotImplemented
-    whole = filled(x.value, x.lengths, math.nan if x.dtype.kind == "float" else _limit(x.dtype, True))
+    whole = filled(x.value, x.lengths, _last(x.dtype))
     return FUNCTIONS["minimum"](FUNCTIONS["searchsorted"](whole, values, **options), value_of(x.lengths[0]))
 
 

@@ -8,8 +8,6 @@ mask is true, and stays what it is elsewhere. An array of values goes to the pic
 import math
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from lamina import dtype as dt
 from lamina.operators import FUNCTIONS
 from lamina.trace.affine import is_same
@@ -19,6 +17,7 @@ from lamina.trace.concrete import is_undecided
 from lamina.trace.picked import count_of
 from lamina.trace.shapes import along
 from lamina.trace.value import Value
+from lamina.trace.windows import is_basic, is_integer_index
 
 
 class Masked(NamedTuple):
@@ -82,7 +81,7 @@ def masked(target: Value, key: Any) -> Masked | None:
     """
     items = key if isinstance(key, tuple) else (key,)
     masks = [place for place, item in enumerate(items) if _is_mask(item)]
-    if len(masks) != 1 or not all(_is_mask(item) or _is_basic(item) for item in items):
+    if len(masks) != 1 or not all(_is_mask(item) or is_basic(item) for item in items):
         return None
     (place,) = masks
     mask: Value = items[place]
@@ -92,7 +91,7 @@ def masked(target: Value, key: Any) -> Masked | None:
         raise IndexError(
             f"too many indices for array: array is {target.ndim}-dimensional, but {target.ndim - rest} were indexed"
         )
-    axis = sum(rest if item is Ellipsis else not _is_integer(item) for item in whole[:place])
+    axis = sum(rest if item is Ellipsis else not is_integer_index(item) for item in whole[:place])
     view = FUNCTIONS["getitem"](target, (*whole[:place], *[slice(None)] * mask.ndim, *whole[place + 1 :]))
     if type(view) is Bounded:
         return None
@@ -102,7 +101,7 @@ def masked(target: Value, key: Any) -> Masked | None:
                 f"boolean index did not match indexed array along axis {axis + i}; size of axis is "
                 f"{view.shape[axis + i]} but size of corresponding boolean axis is {extent}"
             )
-    arrays = [i for i, item in enumerate(items) if _is_mask(item) or _is_integer(item)]
+    arrays = [i for i, item in enumerate(items) if _is_mask(item) or is_integer_index(item)]
     return Masked(view, mask, axis, axis > 0 and arrays[-1] - arrays[0] >= len(arrays))
 
 
@@ -116,16 +115,6 @@ def undecided_mask(target: Value, key: Any) -> Masked | None:
 
 def _is_mask(item: Any) -> bool:
     return type(item) is Value and item.dtype == dt.bool and item.ndim > 0 and item.is_traced
-
-
-def _is_integer(item: Any) -> bool:
-    if type(item) is Value:
-        return item.ndim == 0 and item.dtype.kind in ("signed", "unsigned")
-    return isinstance(item, (int, np.integer)) and not isinstance(item, bool)
-
-
-def _is_basic(item: Any) -> bool:
-    return item is None or item is Ellipsis or isinstance(item, slice) or _is_integer(item)
 
 
 def _consumed(item: Any) -> int:

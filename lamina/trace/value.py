@@ -177,6 +177,15 @@ class Value(Operators):
         value._node, value._version = (memory, memory) if node is None and layout is None else (node, memory)
         return value
 
+    def through(
+        self, layout: Layout | None, shifts: "Shifts", lengths: "Lengths" = (), node: Expr | None = None
+    ) -> "Value":
+        """The same memory seen through another layout, and read-only where this array is."""
+        assert self.cell is not None
+        seen = Value.alias(self.cell, layout, shifts, node, lengths)
+        seen.is_frozen = self.is_frozen
+        return seen
+
     @property
     def expr(self) -> Expr:
         """The node of the elements, as the current scope reads them now."""

@@ -3,7 +3,7 @@
 ``y = x.sum() if x[0] > 0 else x`` is a scalar or an array. What a program does with it is a branch, in which it is
 known to be the one or the other; what comes of it is a variant again, or one value where the dtypes and shapes agree.
 So each operation is traced once for each thing that its operands may be, and what follows it is not. Which things
-become a variant is decided in `lamina.trace.merge`; `lamina.trace.python` does the rest, in its function `each`.
+become a variant is decided in `lamina.trace.merge`; `lamina.trace.cases` does the rest.
 """
 
 from collections.abc import Callable, Iterable, Iterator

@@ -94,7 +94,7 @@ def window(x: Value | Bounded, key: Any) -> Any:
 def _items(key: Any, rank: int) -> list[Any] | None:
     """The items of a basic key, an axis each but for None; None for a key that is not basic."""
     items = list(key) if isinstance(key, tuple) else [key]
-    if not all(item is None or item is Ellipsis or isinstance(item, slice) or _is_integer(item) for item in items):
+    if not all(map(is_basic, items)):
         return None
     consumed = sum(item is not None and item is not Ellipsis for item in items)
     if consumed > rank:
@@ -107,7 +107,13 @@ def _items(key: Any, rank: int) -> list[Any] | None:
     return [*items[:at], *rest, *items[at + 1 :]]
 
 
-def _is_integer(item: Any) -> bool:
+def is_basic(item: Any) -> bool:
+    """Whether a thing in a key gives a view: an integer, a slice, None or ``...``."""
+    return item is None or item is Ellipsis or isinstance(item, slice) or is_integer_index(item)
+
+
+def is_integer_index(item: Any) -> bool:
+    """Whether a thing in a key is one integer, known or traced; a bool is none."""
     if type(item) is Value:
         return item.shape == () and item.dtype.kind in ("signed", "unsigned")
     return isinstance(item, (int, np.integer)) and not isinstance(item, bool)
@@ -160,7 +166,6 @@ def _seen(
     base: Value, shape: list[int], strides: list[int], place: Integer, counts: Mapping[int, Value], kind: Kind
 ) -> Any:
     """The part of a memory that starts at a place, seen through a layout that moves."""
-    assert base.cell is not None
     down = sum((extent - 1) * stride for extent, stride in zip(shape, strides, strict=True) if extent and stride < 0)
     shifts = base.shifts
     if type(place) is int and place + down >= 0:
@@ -169,8 +174,7 @@ def _seen(
         offset = -down
         shifts = (*shifts, (value_of(minus(place, offset)), 1))
     layout = Layout(shape, strides, offset if math.prod(shape) else 0)
-    made = Value.alias(base.cell, layout, shifts, lengths=tuple(sorted(counts.items())))
-    made.is_frozen = base.is_frozen
+    made = base.through(layout, shifts, tuple(sorted(counts.items())))
     if counts:
         return Bounded(made, {axis: note_length(count, shape[axis]) for axis, count in counts.items()})
     return with_kind(made, kind)
