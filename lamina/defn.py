@@ -6,7 +6,6 @@ The cache belongs to the function and is freed with it.
 """
 
 import functools
-import inspect
 import threading
 import warnings
 from collections.abc import Callable, Sequence
@@ -14,24 +13,35 @@ from typing import Any, NamedTuple, overload
 
 import numpy as np
 
-from lamina import dtype as dt
-from lamina.array import Array, asarray, from_numpy, to_numpy
+from lamina.arguments import (
+    Arguments,
+    argument_paths,
+    expect_arguments,
+    function_name,
+    is_traced,
+    key_types,
+    mixed_memory,
+    number_key,
+    params_of,
+    positions_of,
+    signature_of,
+    stage_call,
+)
+from lamina.array import Array
 from lamina.compilers import Compiled, Compiler, compile_by, compiler_named
 from lamina.errors import CompilerError, ConcretizationError, LaminaWarning, TraceError
 from lamina.expr import Graph
-from lamina.expr.containers import containers_in, flatten, paths_of, unflatten
+from lamina.expr.containers import flatten
 from lamina.expr.tree import all_nodes
-from lamina.layout import Layout
-from lamina.roots import Root, memory_of, overlaps_of, placed, roots_of
+from lamina.results import returned
+from lamina.roots import overlaps_of
 from lamina.shortcut import Shortcut, key_of, shortcut_of
 from lamina.trace import python
-from lamina.trace.build import NUMBER_DTYPES
 from lamina.trace.guards import Drawn, Guard, guards_of
-from lamina.trace.mixed import decoded
-from lamina.trace.scope import Note, current, escaped, raised_at, user_source
-from lamina.trace.staging import Argument, Output, Spec, Traced, stage, with_structure
+from lamina.trace.scope import Note, current, raised_at
+from lamina.trace.staging import Traced, with_structure
 from lamina.trace.state import CannotMerge, Untraceable
-from lamina.trace.value import Kind, Pin, Unroll, Value
+from lamina.trace.value import Pin, Unroll, Value
 
 _MANY_VALUES = 10  # retraces for one pinned number before a warning
 # What a trace ends with where the function runs as plain Python.
@@ -51,16 +61,9 @@ class _Entry(NamedTuple):
 
     compiled: Compiled
     traced: Traced
-    arguments: "_Arguments"
+    arguments: Arguments
     guards: list[Guard]
     is_seen: bool  # whether running it shows something, which must not happen twice
-
-
-class _Arguments(NamedTuple):
-    """What each param of a graph is: the position of a number or scalar among the leaves, or a root of the arrays."""
-
-    params: list[int | Root]
-    arrays: list[int]  # the positions of the arrays
 
 
 class Defn:
@@ -73,7 +76,7 @@ class Defn:
             raise TypeError(f"lamina.defn: expected a function, but got {function!r}")
         functools.update_wrapper(self, function)
         self._function = function
-        self._name = _name_of(function)
+        self._name = function_name(function)
         self._qualname = str(getattr(function, "__qualname__", self._name))
         self._compiler = compiler
         self._strict = strict
@@ -99,12 +102,12 @@ class Defn:
         if shared:  # which of them are one array
             places = {id(leaf): i for i, leaf in enumerate(leaves)}
             shared = (shared, tuple(places[id(leaf)] for leaf in leaves if isinstance(leaf, (np.ndarray, Array))))
-        signature = (structure, _key_types(structure), tuple(map(_signature, leaves)), shared)
+        signature = (structure, key_types(structure), tuple(map(signature_of, leaves)), shared)
         try:
             entry = self._find(signature, leaves)
             is_plain = signature in self._plain
         except TypeError:
-            _expect_arguments(self, args, kwargs)
+            expect_arguments(self._function, args, kwargs)
             raise
         if is_plain:
             return self._function(*args, **kwargs)
@@ -114,7 +117,7 @@ class Defn:
             warnings.warn(f"{self._name} runs as plain Python, not compiled: {reason}", LaminaWarning, stacklevel=2)
             return self._function(*args, **kwargs)
         if entry is None:
-            _expect_arguments(self, args, kwargs)
+            expect_arguments(self._function, args, kwargs)
             try:
                 entry = self._trace(signature, structure, leaves, (args, kwargs))
             except CANNOT_TRACE as reason:
@@ -125,12 +128,8 @@ class Defn:
                 raise failed.error from None
             except Exception as error:  # noqa: BLE001  the program's own, or NumPy's
                 return self._replayed(error, args, kwargs, None if self._strict else signature)
-        params = [
-            np.asarray(leaves[param]) if isinstance(param, int) else _native(memory_of(param, arrays))
-            for param in entry.arguments.params
-        ]
         try:
-            results = entry.compiled(*params)
+            results = entry.compiled(*params_of(entry.arguments, leaves, arrays))
         except CompilerError:
             raise
         except Exception as error:
@@ -141,7 +140,7 @@ class Defn:
             found = shortcut_of(args, entry.compiled, entry.traced, entry.arguments.params, entry.guards)
             if found is not None:
                 self._shortcuts[key] = found
-        return _returned(entry, leaves, arrays, results)
+        return returned(entry.traced, entry.arguments, leaves, arrays, results)
 
     def _untraced(self, reason: BaseException, signature: Any, args: Any, kwargs: Any) -> Any:
         """Run a function that can't be traced as it is, with one warning; strict: raise."""
@@ -204,7 +203,7 @@ class Defn:
         return f"lamina.defn({self._name})"
 
     def _key(self, signature: Any, leaves: Sequence[Any]) -> Any:
-        return signature, tuple(_number_key(leaves[i]) for i in self._pinned.get(signature, ()))
+        return signature, tuple(number_key(leaves[i]) for i in self._pinned.get(signature, ()))
 
     def _find(self, signature: Any, leaves: Sequence[Any]) -> _Entry | None:
         entry = self._entries.get(self._key(signature, leaves))
@@ -220,7 +219,7 @@ class Defn:
                 try:
                     traced, arguments, guards = _guarded(self._function, structure, leaves, pinned)
                 except Pin as pin:
-                    self._pinned[signature] = (*pinned, *_positions(pin, leaves, pinned))
+                    self._pinned[signature] = (*pinned, *positions_of(pin, leaves, pinned))
                     continue
                 try:
                     compiled = compile_by(self._compiler, traced.graph, self._options)
@@ -323,14 +322,14 @@ def trace(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Graph:
     try:
         return with_structure(staged(function, args, kwargs).traced)
     except (Untraceable, Unroll, CannotMerge) as reason:
-        raise TraceError(f"{_name_of(function)} can't be traced: {reason}") from reason
+        raise TraceError(f"{function_name(function)} can't be traced: {reason}") from reason
 
 
 class Staged(NamedTuple):
     """A function traced on arguments."""
 
     traced: Traced
-    arguments: _Arguments
+    arguments: Arguments
     guards: list[Guard]
     pinned: list[tuple[int, Note]]  # the place among the leaves of each number that it was traced for, and why
 
@@ -344,17 +343,17 @@ def staged(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str
         try:
             return Staged(*_guarded(function, structure, leaves, places), pinned)
         except Pin as pin:
-            pinned += [(place, pin.note) for place in _positions(pin, leaves, places)]
+            pinned += [(place, pin.note) for place in positions_of(pin, leaves, places)]
 
 
 def _guarded(
     function: Callable[..., Any], structure: Any, leaves: Sequence[Any], pinned: Sequence[int]
-) -> tuple[Traced, _Arguments, list[Guard]]:
+) -> tuple[Traced, Arguments, list[Guard]]:
     """A trace, with what it has read from outside, where no random number may be drawn."""
-    guards = guards_of(function, [leaf for leaf in leaves if not _is_traced(leaf)])
+    guards = guards_of(function, [leaf for leaf in leaves if not is_traced(leaf)])
     drawn = Drawn((*leaves, *(leaf for guard in guards for leaf in guard.leaves)))
-    name = _name_of(function)
-    traced, arguments = _stage(function, name, structure, leaves, pinned)
+    name = function_name(function)
+    traced, arguments = stage_call(function, name, structure, leaves, pinned)
     if used := drawn.undone():
         raise NotImplementedError(
             f"{name} draws random numbers from {used[0]!r} while it is traced, so each call would "
@@ -363,275 +362,5 @@ def _guarded(
     return traced, arguments, guards
 
 
-def _name_of(function: Callable[..., Any]) -> str:
-    return str(getattr(function, "__name__", type(function).__name__))
-
-
-def mixed_memory(traced: Traced, arrays: Sequence[np.ndarray]) -> str:
-    """Why these arguments can't be given to a trace, for the memory of what it captured; empty where they can."""
-    is_shared = any(np.may_share_memory(array, other) for array in arrays for other in traced.captured)
-    if traced.graph.updates and is_shared:
-        return "an argument shares memory with an array from outside, and one of them is written"
-    return ""
-
-
 def _is_seen(graph: Graph) -> bool:
     return any(node.op in ("hook", "runtime_call") for node in all_nodes((graph.effects, graph.outputs, graph.updates)))
-
-
-# Arguments
-
-
-def _signature(leaf: Any) -> Any:
-    """What of a leaf decides the trace."""
-    kind = type(leaf)
-    if kind is np.ndarray:
-        flags = leaf.flags
-        return kind, leaf.dtype, leaf.shape, flags.writeable, None if flags.c_contiguous else leaf.strides
-    if kind is Array:
-        return kind, leaf.dtype, leaf.layout
-    if kind in NUMBER_DTYPES:
-        # an integer beyond 64 bits can't be traced, so its value decides
-        return kind if kind is not int or -(2**63) <= leaf < 2**63 else (kind, leaf)
-    if isinstance(leaf, np.ndarray):
-        return kind, leaf.dtype, leaf.shape, leaf.flags.writeable, leaf.strides
-    if isinstance(leaf, np.generic):
-        return kind, leaf.dtype
-    if kind is slice:  # which has no hash in Python 3.11
-        return kind, repr(leaf)
-    # sets of 1 and of True are equal, as are Decimal("1.0") and Decimal("1.00")
-    return (kind, leaf, repr(leaf)) if kind.__name__ in _EQUAL_BUT_NOT_ALIKE else (kind, leaf)
-
-
-_EQUAL_BUT_NOT_ALIKE = frozenset({"frozenset", "Decimal", "range"})
-
-
-def _number_key(leaf: Any) -> Any:
-    # 1, True and 1.0 are equal in Python, 0.0 and -0.0 too, and NaN isn't equal to itself
-    return type(leaf), repr(leaf)
-
-
-def _is_number(leaf: Any) -> bool:
-    return type(leaf) in NUMBER_DTYPES and (type(leaf) is not int or -(2**63) <= leaf < 2**63)
-
-
-def _is_traced(leaf: Any) -> bool:
-    return _is_number(leaf) or isinstance(leaf, (np.generic, np.ndarray, Array, Spec))
-
-
-def _stage(
-    function: Callable[..., Any], name: str, structure: Any, leaves: Sequence[Any], pinned: Sequence[int]
-) -> tuple[Traced, _Arguments]:
-    positions = [i for i, leaf in enumerate(leaves) if isinstance(leaf, (np.ndarray, Array))]
-    for i in positions:
-        asarray(leaves[i])  # which refuses what is no array of ours, by name
-    arrays = [np.asarray(leaves[i]) for i in positions]
-    roots = roots_of(arrays)
-    sees = {positions[member.place]: (k, member.layout) for k, root in enumerate(roots) for member in root.members}
-    shown: list[Any] = []
-    params: list[int | Root] = []
-    met: set[int] = set()
-    for i, leaf in enumerate(leaves):
-        if i in pinned or not _is_traced(leaf):
-            shown.append(leaf)
-        elif i in sees:
-            k, layout = sees[i]
-            if k not in met:
-                met.add(k)
-                params.append(roots[k])
-            # an array that is given twice is one array
-            twice = next((shown[j] for j in range(i) if leaves[j] is leaf and sees[j][0] == k), None)
-            shown.append(_array_argument(leaf, k, roots[k], layout) if twice is None else twice)
-        else:
-            params.append(i)
-            shown.append(_scalar_argument(leaf, -1 - i))
-
-    def call(given: list[Any]) -> Any:
-        args, kwargs = unflatten(structure, given)
-        scope = current()
-        assert scope is not None
-        inside = [each for part in (*args, *kwargs.values()) for each in containers_in(part)]
-        scope.root.containers.update((id(each), each) for each in inside)
-        return python.call(function, *args, **kwargs)
-
-    return stage(name, call, shown, arrays), _Arguments(params, positions)
-
-
-def _array_argument(leaf: Any, k: int, root: Root, layout: Layout | None) -> Argument:
-    shape = Layout.contiguous(leaf.shape).shape  # which refuses more than 32 axes
-    writable = (
-        leaf.flags.writeable
-        if isinstance(leaf, np.ndarray)
-        else not leaf.dtype.is_packed and to_numpy(leaf).flags.writeable
-    )
-    return Argument(dt.from_numpy(leaf.dtype), shape, Kind.ARRAY, k, root.shape, layout, writable)
-
-
-def _scalar_argument(leaf: Any, root: int) -> Argument:
-    if isinstance(leaf, Spec):
-        return Argument(leaf.dtype, leaf.shape, Kind.ARRAY, -root, leaf.shape)
-    if isinstance(leaf, np.generic):
-        return Argument(dt.from_numpy(leaf.dtype), (), Kind.SCALAR)
-    return Argument(NUMBER_DTYPES[type(leaf)], (), Kind.NUMBER)
-
-
-def _positions(pin: Pin, leaves: Sequence[Any], pinned: Sequence[int]) -> list[int]:
-    """Where among the leaves the params are whose values are needed."""
-    numbers = [i for i, leaf in enumerate(leaves) if i not in pinned and _is_number(leaf)]
-    return [numbers[k] for k in sorted(pin.numbers)]
-
-
-def _key_types(structure: Any) -> str:
-    """What tells dicts of the keys 1, True and 1.0 apart, which are equal in Python; nothing where there are none."""
-    containers = structure.num_nodes - structure.num_leaves
-    return repr(structure) if containers > _PLAIN_CALL else ""
-
-
-_PLAIN_CALL = 3  # the pair of the positional arguments and the dict of the named ones
-
-
-def argument_paths(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[str]:
-    """How one writes each leaf of a call's arguments, by the names of the function's parameters."""
-    try:
-        parameters = list(inspect.signature(function).parameters.values())
-    except (TypeError, ValueError):
-        parameters = []
-    named = [p.name for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    rest = next((p.name for p in parameters if p.kind is p.VAR_POSITIONAL), "args")
-    names = [*named, *(f"{rest}[{i}]" for i in range(len(args) - len(named)))]
-    given = (*zip(names, args, strict=False), *kwargs.items())
-    return [path for name, argument in given for path in paths_of(argument, name)]
-
-
-def _expect_arguments(called: Defn, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
-    """Raise for the first leaf that can neither be traced nor be static, naming it and the user's line."""
-    for leaf, path in zip(flatten((args, kwargs))[0], argument_paths(called._function, args, kwargs), strict=True):
-        if type(leaf) is Value:
-            raise escaped(leaf.expr, leaf.scope)
-        try:
-            if isinstance(leaf, Spec):
-                raise TypeError("it stands for an array in lamina.trace; call the function with an array")
-            if isinstance(leaf, (np.ndarray, Array)):
-                Layout.contiguous(asarray(leaf).shape)
-            elif isinstance(leaf, np.generic):
-                dt.from_numpy(leaf.dtype)
-            elif not _is_traced(leaf):
-                _expect_hashable(leaf)
-        except (TypeError, ValueError) as error:
-            kind = TypeError if isinstance(error, TypeError) else ValueError
-            shown = repr(leaf) if isinstance(leaf, Spec) or not hasattr(leaf, "shape") else type(leaf).__name__
-            source = user_source()
-            where = f" ({source.file}:{source.line})" if source else ""
-            raise kind(f"{called._name}: argument {path} is {shown}: {error}{where}") from error
-
-
-def _expect_hashable(leaf: Any) -> None:
-    try:
-        hash((leaf.start, leaf.stop, leaf.step) if type(leaf) is slice else leaf)
-    except TypeError as error:
-        raise TypeError(
-            "that is no array, number or container of them, and it can't be static, because it isn't hashable"
-        ) from error
-
-
-# Results
-
-
-def _returned(
-    entry: _Entry,
-    leaves: Sequence[Any],
-    arrays: Sequence[np.ndarray],
-    results: Sequence[np.ndarray],
-) -> Any:
-    """Put written memories back into the arguments, and the results into what the function returned."""
-    graph, params = entry.traced.graph, entry.arguments.params
-    given_arrays = [
-        leaves[i] if isinstance(leaves[i], np.ndarray) else arrays[k] for k, i in enumerate(entry.arguments.arrays)
-    ]
-    writes: list[tuple[np.ndarray, np.ndarray]] = []
-    for (param, _), held in zip(graph.updates, results[len(graph.outputs) :], strict=True):
-        if param.op == "tensor":
-            writes.append((to_numpy(param.args[0]), held))
-            continue
-        root = params[param.args[0]]
-        assert isinstance(root, Root)
-        members = [member for member in root.members if given_arrays[member.place].flags.writeable]
-        writes += [(given_arrays[member.place], placed(held, member.layout)) for member in members]
-    _write(writes)
-    as_lamina = any(isinstance(leaf, Array) for leaf in leaves)
-    returned = entry.traced.leaves
-
-    def seen(memory: np.ndarray, leaf: Output) -> np.ndarray:
-        shift = sum(int(results[place]) * stride for place, stride in leaf.shifts)
-        if not leaf.lengths:
-            return placed(memory, leaf.layout, shift)
-        whole = leaf.layout or Layout.contiguous(memory.shape)
-        lengths = {axis: int(results[place]) for axis, place in leaf.lengths}
-        shape = [lengths.get(axis, extent) for axis, extent in enumerate(whole.shape)]
-        return placed(memory, Layout(shape, whole.strides, whole.offset), shift)
-
-    def result(leaf: Any) -> Any:
-        # a loop, since a function that calls itself is garbage that keeps the arrays until the next collection
-        while isinstance(leaf, Output) and leaf.choice is not None:
-            which, then, otherwise = leaf.choice
-            leaf = then if results[which] else otherwise
-        if not isinstance(leaf, Output):
-            return leaf
-        given = params[leaf.node.args[0]] if leaf.node.op == "parameter" else None
-        if isinstance(given, int) and _is_of_kind(leaves[given], leaf.kind):
-            return leaves[given]
-        if leaf.memory >= 0:
-            array = seen(results[leaf.memory], leaf)
-            if leaf.lengths and not any(
-                isinstance(each, Output) and each is not leaf and each.memory == leaf.memory for each in returned
-            ):
-                array = array.copy("K")  # what is beyond the lengths need not be kept
-        else:
-            root = params[-1 - leaf.memory]
-            assert isinstance(root, Root)
-            for member in root.members:
-                is_all_of_it = member.layout == leaf.layout and leaf.node.shape == arrays[member.place].shape
-                if is_all_of_it and not leaf.shifts and not leaf.lengths and not leaf.is_frozen:
-                    return leaves[entry.arguments.arrays[member.place]]
-            # an argument's own memory, also where a copy of it (in the machine's byte order) was computed with
-            array = seen(np.asarray(memory_of(root, given_arrays), order="C"), leaf)
-        if leaf.is_frozen or (leaf.layout is not None and not leaf.layout.is_distinct):
-            array = array.view()
-            array.flags.writeable = False
-        if as_lamina:
-            return from_numpy(array)
-        if leaf.kind is Kind.ARRAY:
-            return array
-        if leaf.code >= 0:
-            return decoded(array, int(results[leaf.code]))
-        return array[()] if leaf.kind is Kind.SCALAR else array.item()
-
-    made: dict[int, Any] = {}  # what is returned twice is one thing
-    for leaf in returned:
-        if id(leaf) not in made:
-            made[id(leaf)] = result(leaf)
-    return unflatten(entry.traced.structure, [made[id(leaf)] for leaf in returned])
-
-
-def _write(writes: Sequence[tuple[np.ndarray, np.ndarray]]) -> None:
-    """Give arrays their elements, all at once: what one is given may be memory that another one's write changes."""
-    if len(writes) > 1:
-        arrays = [array for array, _ in writes]
-        writes = [
-            (array, held.copy() if any(np.may_share_memory(held, other) for other in arrays) else held)
-            for array, held in writes
-        ]
-    for array, held in writes:
-        array[...] = held
-
-
-def _native(memory: np.ndarray) -> np.ndarray:
-    dtype = memory.dtype
-    return np.asarray(memory, dtype if dtype.isnative else dtype.newbyteorder("="), order="C")
-
-
-def _is_of_kind(leaf: Any, kind: Kind) -> bool:
-    """Whether an argument is what NumPy would return: ``x[()]`` is a scalar, ``s[...]`` of a scalar an array."""
-    if isinstance(leaf, np.generic):
-        return kind is Kind.SCALAR
-    return kind is (Kind.NUMBER if type(leaf) in NUMBER_DTYPES else Kind.ARRAY)

@@ -40,6 +40,8 @@ ROOMS = (
     "threads",
     "compilers",
     "mlx",
+    "arguments",
+    "results",
     "shortcut",
     "defn",
     "explain",

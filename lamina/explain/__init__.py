@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from lamina.arguments import argument_paths, mixed_memory
 from lamina.array import Array
-from lamina.defn import CANNOT_TRACE, Defn, Staged, argument_paths, mixed_memory, staged, with_line
+from lamina.defn import CANNOT_TRACE, Defn, Staged, staged, with_line
 from lamina.dtype import from_numpy
 from lamina.errors import TraceError
 from lamina.explain.account import Account
