@@ -7,7 +7,6 @@ The cache belongs to the function and is freed with it.
 
 import functools
 import threading
-import warnings
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, overload
 
@@ -29,7 +28,7 @@ from lamina.arguments import (
 )
 from lamina.array import Array
 from lamina.compilers import Compiled, Compiler, compile_by, compiler_named
-from lamina.errors import CompilerError, ConcretizationError, LaminaWarning, TraceError
+from lamina.errors import CompilerError, ConcretizationError, TraceError, warn
 from lamina.expr import Graph
 from lamina.expr.containers import flatten
 from lamina.expr.tree import all_nodes
@@ -114,7 +113,7 @@ class Defn:
         if entry is not None and (reason := mixed_memory(entry.traced, arrays)):
             if self._strict:
                 raise TraceError(f"{self._name} can't be traced: {reason}")
-            warnings.warn(f"{self._name} runs as plain Python, not compiled: {reason}", LaminaWarning, stacklevel=2)
+            warn(f"{self._name} runs as plain Python, not compiled: {reason}")
             return self._function(*args, **kwargs)
         if entry is None:
             expect_arguments(self._function, args, kwargs)
@@ -154,8 +153,7 @@ class Defn:
     def _run_plain(self, signature: Any, reason: BaseException) -> None:
         """From now on the function runs as it is on arguments of this signature."""
         self._plain.add(signature)
-        message = f"{self._name} runs as plain Python, not compiled: {with_line(reason)}"
-        warnings.warn(message, LaminaWarning, stacklevel=4)
+        warn(f"{self._name} runs as plain Python, not compiled: {with_line(reason)}")
 
     def _replayed(
         self, error: Exception, args: Any, kwargs: Any, signature: Any, written: Sequence[np.ndarray] = ()
@@ -235,11 +233,9 @@ class Defn:
         if pinned and sum(key[0] == signature for key in self._entries) == _MANY_VALUES:
             paths = argument_paths(self._function, *given)
             names = ", ".join(paths[i] for i in pinned)
-            warnings.warn(
+            warn(
                 f"{self._name} was traced for {_MANY_VALUES} values of {names}: a shape, an index or a Python loop "
-                "needs the number itself. Write lamina.fori_loop or lamina.while_loop instead, or pass an array",
-                LaminaWarning,
-                stacklevel=4,
+                "needs the number itself. Write lamina.fori_loop or lamina.while_loop instead, or pass an array"
             )
 
 

@@ -4,6 +4,10 @@ Wherever NumPy or Python has a class for what went wrong, lamina raises that cla
 catches NumPy's errors catches lamina's too.
 """
 
+import os
+import sys
+import warnings
+
 from numpy import exceptions as _numpy_exceptions
 
 
@@ -49,3 +53,14 @@ class CompilerError(RuntimeError):
 
 class LaminaWarning(UserWarning):
     """The parent of every warning that lamina gives."""
+
+
+def warn(message: str) -> None:
+    """Give a `LaminaWarning`, at the innermost line that isn't lamina's."""
+    level, frame = 1, sys._getframe()
+    while frame.f_code.co_filename.startswith(_PACKAGE) and frame.f_back is not None:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(message, LaminaWarning, stacklevel=level)
+
+
+_PACKAGE = os.path.dirname(__file__) + os.sep

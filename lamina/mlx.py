@@ -12,7 +12,6 @@ that may redirect ``metadata`` nodes: see `compile_graph`.
 """
 
 import math
-import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -24,7 +23,7 @@ from lamina import evaluator
 from lamina.blocks import Block
 from lamina.compilers import expect_options
 from lamina.dtype import DType
-from lamina.errors import LaminaWarning
+from lamina.errors import warn
 from lamina.expr import OPS, Expr, Family, Graph, build, value_of, with_effects
 from lamina.layout import Layout, move
 from lamina.tree import nodes_of, operands, post_order, substitute
@@ -650,7 +649,7 @@ def lower(graph: Graph, lowering: Lowering | None = None) -> Program:
     program = Scope(lowering, graph.params).program(with_effects(graph.effects, outputs), is_last=True)
     if lowering.left:
         left = "; ".join(f"{', '.join(sorted(nodes))} ({reason})" for reason, nodes in lowering.left.items())
-        warnings.warn(f"mlx: of {graph.name}, these run in the evaluator: {left}", LaminaWarning, stacklevel=2)
+        warn(f"mlx: of {graph.name}, these run in the evaluator: {left}")
     return program
 
 

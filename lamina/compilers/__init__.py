@@ -6,13 +6,15 @@ that it returns is written by a later call. Options are the compiler's own: it r
 doesn't know. Other packages add compilers through the entry-point group ``lamina.compilers``.
 """
 
+import functools
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from lamina.errors import CompilerError
+from lamina.errors import CompilerError, warn
 from lamina.evaluator import compile_graph
 from lamina.expr import Graph
 from lamina.expr.tree import nodes_of
@@ -32,10 +34,22 @@ def evaluator(graph: Graph, options: Mapping[str, Any]) -> Compiled:
 
 
 def native(graph: Graph, options: Mapping[str, Any]) -> Compiled:
-    """The compiler that fuses a graph into loops of machine code, through LLVM; it has no options."""
+    """The compiler that fuses a graph into loops of machine code, through LLVM; it has no options.
+
+    Where it isn't to be had, or fails, the evaluator runs the graph, and one warning says why.
+    """
     expect_options("native", options, ())
-    # loaded when needed, and LLVM with it
-    return import_module("lamina.compilers.native").compile_graph(graph)  # type: ignore[no-any-return]
+    room = _native_room()
+    return compile_graph(graph) if room is None else room.compile_graph(graph)
+
+
+@functools.cache
+def _native_room() -> ModuleType | None:
+    try:
+        return import_module("lamina.compilers.native")  # loaded when needed, and LLVM with it
+    except (ImportError, OSError) as error:  # no LLVM, one that can't be loaded, or another NumPy than it knows
+        warn(f"programs run in the evaluator, not as native code: {error}")
+        return None
 
 
 _BUILT_IN: dict[str, Compiler] = {"evaluator": evaluator, "native": native}

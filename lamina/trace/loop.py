@@ -7,12 +7,11 @@ else runs one turn before the loop; of arrays that exchange their names, the con
 carried. A loop that needs its index, or changes a Python object, is unrolled.
 """
 
-import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from lamina import dtype as dt
-from lamina.errors import LaminaWarning, TraceError
+from lamina.errors import TraceError, warn
 from lamina.expr import Expr, with_effects
 from lamina.trace.affine import note_turn
 from lamina.trace.branch import branch
@@ -138,7 +137,7 @@ def _next_apart(loop: Loop, count: Value, done: int, why: str) -> None:
 
 def _warn(message: str) -> None:
     source = user_source()
-    warnings.warn(f"{message} ({source.file}:{source.line})" if source else message, LaminaWarning, stacklevel=2)
+    warn(f"{message} ({source.file}:{source.line})" if source else message)
 
 
 def _unrolled(loop: Loop, turns: range, done: int = 0) -> int:

@@ -10,8 +10,11 @@ from collections.abc import Callable
 
 import numpy as np
 
+from lamina import evaluator
+from lamina.compilers.native import failure
 from lamina.compilers.native.execute import executable
 from lamina.compilers.native.support import is_native
+from lamina.errors import warn
 from lamina.expr import Graph
 from lamina.passes import run_passes
 from lamina.program import fuse, lower
@@ -19,8 +22,25 @@ from lamina.program.memory import Planned, plan
 
 
 def compile_graph(graph: Graph) -> Callable[..., list[np.ndarray]]:
-    """A function of the graph's params' arrays."""
-    return executable(planned(graph))
+    """A function of the graph's params' arrays.
+
+    Where making code for it fails, which is a bug, the evaluator runs it, and a warning says so.
+    """
+    program = None
+    try:
+        program = planned(graph)
+        return executable(program)
+    except failure.CompileFailure as failed:
+        part, code, error = failed.part, failed.code, failed.__cause__ or failed
+    except Exception as other:  # noqa: BLE001  whatever it is, the program runs
+        part, code, error = f"its {'program' if program else 'graph'}", "", other
+    texts = {"graph": graph, "program": program and program.program, "LLVM": code}
+    warn(
+        f"{graph.name} runs in the evaluator, not as native code, for a bug of lamina's: {part} couldn't be compiled "
+        f"({type(error).__name__}: {str(error).partition(chr(10))[0]}). What a report of it needs is in "
+        f"{failure.kept_for_a_report(error, texts)}"
+    )
+    return evaluator.compile_graph(graph)
 
 
 def planned(graph: Graph) -> Planned:

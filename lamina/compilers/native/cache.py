@@ -12,12 +12,11 @@ import re
 import stat
 import struct
 import tempfile
-import warnings
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from lamina.errors import LaminaWarning
+from lamina.errors import warn
 
 LIMIT = 128 << 20  # bytes of all entries; those that were used longest ago go first
 
@@ -146,9 +145,7 @@ _WARNED: list[OSError] = []  # what this process has warned of: one thing at mos
 def _warn(folder: Path, error: OSError) -> None:
     if not _WARNED:
         _WARNED.append(error)
-        warnings.warn(
+        warn(
             f"compiled code is not kept on disk: {error}. Give LAMINA_CACHE_DIR a folder that you alone can write to, "
-            f"instead of {folder}, or turn this off with LAMINA_CACHE=0",
-            LaminaWarning,
-            stacklevel=2,
+            f"instead of {folder}, or turn this off with LAMINA_CACHE=0"
         )

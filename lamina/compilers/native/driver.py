@@ -12,6 +12,7 @@ from typing import Any
 from llvmlite import ir
 
 from lamina.compilers.native import parallel
+from lamina.compilers.native.failure import CompileFailure, described
 from lamina.compilers.native.loops import Fail, emit_kernel, parts_of
 from lamina.compilers.native.maths import MATHS
 from lamina.compilers.native.parallel import IS_HERE
@@ -45,6 +46,7 @@ class Module:
         self.vector_bytes = vector_bytes
         self.failures: list[Site | Check] = []
         self.kernels: dict[Any, ir.Function] = {}
+        self.parts: dict[str, str] = {}  # what each function of the module is for
 
     def failure(self, what: Site | Check) -> int:
         """The number that stands for a failure in the status."""
@@ -87,6 +89,7 @@ class Module:
         function = ir.Function(
             self.module, ir.FunctionType(STATUS, [*kinds, POINTER]), name=f"kernel_{len(self.kernels)}"
         )
+        self.parts[function.name] = described(kernel)
         function.linkage = "internal"
         function.attributes.add("noinline")
         function.attributes.add("nounwind")
@@ -208,6 +211,14 @@ class Segment:
             self._instruction(each)
 
     def _instruction(self, each: Instruction) -> None:
+        try:
+            self._emit(each)
+        except CompileFailure:  # of an instruction inside this one
+            raise
+        except Exception as error:
+            raise CompileFailure(described(each), "\n".join(map(str, self.module.module.functions))) from error
+
+    def _emit(self, each: Instruction) -> None:
         match each:
             case Kernel():
                 self._kernel(each)

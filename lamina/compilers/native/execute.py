@@ -13,6 +13,7 @@ import numpy as np
 
 from lamina.compilers.native import jit
 from lamina.compilers.native.driver import STATUS_WORDS, Module, Segment, exchanges, touched
+from lamina.compilers.native.failure import CompileFailure, function_at
 from lamina.evaluator import compile_graph
 from lamina.expr import Expr, Graph, build
 from lamina.expr.tree import operands
@@ -45,7 +46,12 @@ class _Executable:
         self.is_external = _external(parts, known, memory)
         self.steps = self._steps(parts)
         if self.calls:
-            code = jit.compiled(self.module.text())
+            text = self.module.text()
+            try:
+                code = jit.compiled(text)
+            except Exception as error:
+                part = self.module.parts.get(function_at(error, text), "its module")
+                raise CompileFailure(part, text) from error
             for call in self.calls:
                 call.link(code)
         self.params = [memory[buffer] for buffer in program.params]
