@@ -4,17 +4,20 @@ The axes are put in the order of their strides and merged where every layout all
 several elements at a time, written as vectors, so nothing is left to an optimiser's guess; what is left at its end is
 one more vector, of which only a part is in use. A term is computed in the outermost loop that it depends on. A
 reduction along the lanes has an accumulator in each lane, combined in a fixed order at the end; one across them keeps a
-result in each. Long sums of floats carry their rounding errors along, so they are at least as exact as pairwise sums.
+result in each.
 """
 
+import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from llvmlite import ir
 
 from lamina import dtype as dt
 from lamina.compilers.native import pairs, scalar
+from lamina.compilers.native.accumulators import CHUNK, Accumulator
 from lamina.compilers.native.axes import axes_of, layout_of
+from lamina.compilers.native.memory import Access
 from lamina.compilers.native.scalar import Emit, Value, call_intrinsic
 from lamina.compilers.native.types import (
     BIT,
@@ -22,13 +25,12 @@ from lamina.compilers.native.types import (
     COMPUTED,
     INDEX,
     bits_of,
-    in_memory,
     in_register,
     part_of,
     splat_constant,
     vector,
 )
-from lamina.dtype import DType
+from lamina.compilers.native.vectors import first_lanes, picked, splat
 from lamina.layout import Layout
 from lamina.program.fuse import spread, stages
 from lamina.program.record import REDUCTIONS, Kernel, Site, Store, Term, in_order
@@ -36,19 +38,8 @@ from lamina.program.record import REDUCTIONS, Kernel, Site, Store, Term, in_orde
 # Leaves the kernel where a condition holds: the builder, the condition, what gives the values to report, and the site.
 Fail = Callable[[ir.IRBuilder, Value, Callable[[], Sequence[Value]], Site], None]
 
-_CHUNK = 128  # additions to an accumulator before it goes to the total
 _FEW = 16  # a reduction of fewer elements goes across the lanes where it can
 _SMALL = 12  # terms of a reduction that has several vectors of accumulators
-
-
-class _Accumulator(NamedTuple):
-    """What a reduction has so far: a variable for each part; a compensated sum has a total and its error too."""
-
-    term: Term
-    lanes: int
-    parts: tuple[tuple[DType, Value], ...]
-    total: Value | None = None
-    error: Value | None = None
 
 
 def emit_kernel(
@@ -91,7 +82,6 @@ class _Nest:
         self.b = builder
         self.part = part
         self.kernel = kernel
-        self.pointers = pointers
         self.fail = fail
         self.terms = kernel.terms
         # in order means that each element is read and written before the next one
@@ -100,9 +90,8 @@ class _Nest:
         self.kept = sum(not axis.is_reduced for axis in self.axes)
         self.lane_axis, self.lanes = self._lanes(vector_bytes)
         self.depends = self._dependences()
-        self.indices: list[Value] = []  # of the loops that are open
+        self.at = Access(builder, pointers, self.axes, self.lane_axis)
         self.scopes: list[dict[Term, Value]] = [{}]  # what has been computed in each
-        self.rest = 0  # how many lanes are in use; 0 for all
 
     # Which axis goes in vectors
 
@@ -127,9 +116,7 @@ class _Nest:
 
     def _goes_across(self) -> bool:
         """Whether a reduction had better keep a result in each lane than add up along the lanes."""
-        count = 1
-        for axis in self.axes[self.kept :]:
-            count *= axis.extent
+        count = math.prod(axis.extent for axis in self.axes[self.kept :])
         along, across = (
             sum(axis.strides[layout_of(term)] == 1 for term in self.terms if term.op == "load")
             for axis in (self.axes[-1], self.axes[self.kept - 1])
@@ -192,35 +179,47 @@ class _Nest:
         accumulators = [self._accumulator(term) for term in reductions]
         self._reduced_level(self.kept, needed, accumulators, stores)
         for each in accumulators:
-            self.scopes[-1][each.term] = self._result(each)
+            self.scopes[-1][each.term] = each.result(self.lane_axis >= self.kept)
 
     def _reduced_level(
-        self, level: int, needed: Sequence[Term], accumulators: Sequence[_Accumulator], stores: Sequence[Store]
+        self, level: int, needed: Sequence[Term], accumulators: Sequence[Accumulator], stores: Sequence[Store]
     ) -> None:
         if level > self.kept:
             self._compute([term for term in needed if self._level(term) == level])
         if level < len(self.axes):
-            long = [each for each in accumulators if each.total is not None]
-            after = (lambda: self._flush(long)) if long and level == len(self.axes) - 1 else None
+            long = [each for each in accumulators if each.is_long]
+
+            def flush() -> None:
+                for each in long:
+                    each.flush()
+
+            after = flush if long and level == len(self.axes) - 1 else None
             self._each(level, lambda: self._reduced_level(level + 1, needed, accumulators, stores), after)
             return
         for store in stores:
             self._store(store)
         for each in accumulators:
-            self._accumulate(each)
+            mask = first_lanes(self.at.rest, each.lanes) if self.at.rest and self.lane_axis >= self.kept else None
+            each.add([self._value(arg, each.lanes) for arg in each.term.args], mask)
 
-    def _each(self, level: int, body: Callable[[], None], after: Callable[[], Any] | None = None) -> None:
+    def _accumulator(self, term: Term) -> Accumulator:
+        is_row = self.lane_axis >= self.kept
+        lanes = self.lanes if is_row or any(map(self._is_vector, term.args)) else 1
+        steps = math.prod(axis.extent for axis in self.axes[self.kept :])
+        return Accumulator(self.b, term, lanes, steps // self.lanes if is_row else steps)
+
+    def _each(self, level: int, body: Callable[[], None], after: Callable[[], None] | None = None) -> None:
         """A loop over an axis; with `after`, which runs at least each so many turns."""
         extent = self.axes[level].extent
         step = self.lanes if level == self.lane_axis else 1
         main = extent - extent % step
 
         def turn(index: Value) -> None:
-            self.indices.append(index)
+            self.at.indices.append(index)
             self.scopes.append({})
             body()
             self.scopes.pop()
-            self.indices.pop()
+            self.at.indices.pop()
 
         if self.part is not None and level == 0:
             start, end = self.part
@@ -228,11 +227,11 @@ class _Nest:
                 self._counted(start, end, step, turn)
             if main < extent:
                 with self.b.if_then(self.b.icmp_signed("==", end, INDEX(main))):
-                    self.rest = extent - main
+                    self.at.rest = extent - main
                     turn(INDEX(main))
-                    self.rest = 0
+                    self.at.rest = 0
             return
-        chunk = _CHUNK * step
+        chunk = CHUNK * step
         if after is None:
             self._counted(0, main, step, turn)
         elif main <= chunk:
@@ -248,9 +247,9 @@ class _Nest:
 
             self._counted(0, main, chunk, part)
         if main < extent:
-            self.rest = extent - main
+            self.at.rest = extent - main
             turn(INDEX(main))
-            self.rest = 0
+            self.at.rest = 0
             if after is not None:
                 after()
 
@@ -284,20 +283,8 @@ class _Nest:
         """What a term has been computed to; in every lane, where it is one number."""
         value = next(scope[term] for scope in reversed(self.scopes) if term in scope)
         return (
-            tuple(self._spread(part, lanes) for part in value) if type(value) is tuple else self._spread(value, lanes)
+            tuple(splat(self.b, part, lanes) for part in value) if type(value) is tuple else splat(self.b, value, lanes)
         )
-
-    def _spread(self, value: Value, lanes: int) -> Value:
-        if lanes == 1 or isinstance(value.type, ir.VectorType):
-            return value
-        if isinstance(value, ir.Constant):
-            return splat_constant(value.type, lanes, value.constant)
-        return self._splat(value, lanes)
-
-    def _splat(self, value: Value, lanes: int) -> Value:
-        kind = ir.VectorType(value.type, lanes)
-        first = self.b.insert_element(ir.Constant(kind, ir.Undefined), value, ir.IntType(32)(0))
-        return self._picked(first, [0] * lanes)
 
     def _emit(self, term: Term) -> Value:
         lanes = self.lanes if self._is_vector(term) else 1
@@ -337,8 +324,8 @@ class _Nest:
         if lanes == 1:
             self.fail(self.b, wrong, lambda: args, site)
             return
-        if self.rest:
-            wrong = self.b.and_(wrong, self._mask(lanes))
+        if self.at.rest:
+            wrong = self.b.and_(wrong, first_lanes(self.at.rest, lanes))
         bits = self.b.bitcast(wrong, ir.IntType(lanes))
 
         def first() -> list[Value]:
@@ -348,35 +335,19 @@ class _Nest:
 
         self.fail(self.b, self.b.icmp_unsigned("!=", bits, bits.type(0)), first, site)
 
-    def _mask(self, lanes: int) -> ir.Constant:
-        """The lanes in use."""
-        return ir.Constant(ir.VectorType(BIT, lanes), [int(lane < self.rest) for lane in range(lanes)])
-
     # Memory
 
-    def _lane_stride(self, layout: Layout) -> int:
-        return self.axes[self.lane_axis].strides[layout] if self.axes else 0
-
-    def _start(self, layout: Layout) -> Value:
-        """The position of the first lane."""
-        position: Value = INDEX(layout.offset)
-        for axis, index in zip(self.axes, self.indices, strict=False):
-            stride = axis.strides[layout]
-            if stride:
-                position = self.b.add(position, self.b.mul(index, INDEX(stride)))
-        return position
-
     def _position(self, layout: Layout, lanes: int) -> Value:
-        start = self._start(layout)
+        start = self.at.start(layout)
         if lanes == 1:
             return start
-        stride = self._lane_stride(layout)
+        stride = self.at.lane_stride(layout)
         steps = ir.Constant(ir.VectorType(INDEX, lanes), [lane * stride for lane in range(lanes)])
-        return self.b.add(self._splat(start, lanes), steps)
+        return self.b.add(splat(self.b, start, lanes), steps)
 
     def _load(self, term: Term, lanes: int) -> Value:
         buffer, layout, strides = term.static
-        dtype, start = term.dtype, self._start(layout)
+        dtype, start = term.dtype, self.at.start(layout)
         moving, conditions = [], []
         for arg, stride in zip(term.args, strides, strict=True):
             if stride is None:
@@ -387,15 +358,15 @@ class _Nest:
                 start = self.b.add(start, by)
             else:
                 moving.append(by)
-        mask, stride = self._where(conditions, lanes), self._lane_stride(layout) if lanes > 1 else 0
+        mask, stride = self._where(conditions, lanes), self.at.lane_stride(layout) if lanes > 1 else 0
         element, is_run = part_of(dtype), lanes > 1 and not moving and stride == 1
         if element is dtype and is_run:
-            return self._loaded(term, self._read_vector(buffer, dtype, start, lanes, mask))
-        if is_run and mask is None and not self.rest:
-            both = self._read_vector(buffer, element, self.b.mul(start, INDEX(2)), 2 * lanes, None)
-            return tuple(self._picked(both, range(part, 2 * lanes, 2)) for part in range(2))
+            return self._loaded(term, self.at.read_vector(buffer, dtype, start, lanes, mask))
+        if is_run and mask is None and not self.at.rest:
+            both = self.at.read_vector(buffer, element, self.b.mul(start, INDEX(2)), 2 * lanes, None)
+            return tuple(picked(self.b, both, range(part, 2 * lanes, 2)) for part in range(2))
         places = []
-        for lane in range(1 if lanes == 1 else self.rest or lanes):
+        for lane in range(1 if lanes == 1 else self.at.rest or lanes):
             position = self.b.add(start, INDEX(lane * stride)) if stride else start
             for by in moving:
                 position = self.b.add(position, self.b.extract_element(by, INDEX(lane)))
@@ -403,25 +374,10 @@ class _Nest:
                 position = self._safe(position, mask if lanes == 1 else self.b.extract_element(mask, INDEX(lane)))
             places.append(position)
         if element is dtype:
-            return self._loaded(term, self._gathered(buffer, dtype, places, lanes))
+            return self._loaded(term, self.at.gathered(buffer, dtype, places, lanes))
         twice = [self.b.mul(place, INDEX(2)) for place in places]
         second = [self.b.add(place, INDEX(1)) for place in twice]
-        return tuple(self._gathered(buffer, element, each, lanes) for each in (twice, second))
-
-    def _gathered(self, buffer: int, dtype: DType, places: Sequence[Value], lanes: int) -> Value:
-        """The elements at these places, a lane each."""
-        if lanes == 1:
-            return self._read(buffer, dtype, places[0])
-        value: Value = ir.Constant(ir.VectorType(in_memory(dtype), lanes), ir.Undefined)
-        for lane, place in enumerate(places):
-            value = self.b.insert_element(value, self._read(buffer, dtype, place), INDEX(lane))
-        return value
-
-    def _picked(self, value: Value, places: Sequence[int], other: Value = None) -> Value:
-        """Some lanes of a vector, or of two."""
-        other = ir.Constant(value.type, ir.Undefined) if other is None else other
-        kind = ir.VectorType(ir.IntType(32), len(places))
-        return self.b.shuffle_vector(value, other, ir.Constant(kind, list(places)))
+        return tuple(self.at.gathered(buffer, element, each, lanes) for each in (twice, second))
 
     def _where(self, conditions: Sequence[Term], lanes: int) -> Value:
         """All of the conditions; None where there are none."""
@@ -438,28 +394,6 @@ class _Nest:
     def _count(self, term: Term) -> int:
         return self.lanes if self._is_vector(term) else 1
 
-    def _address(self, buffer: int, dtype: DType, position: Value) -> Value:
-        return self.b.gep(self.pointers[buffer], [position], source_etype=in_memory(dtype))
-
-    def _read(self, buffer: int, dtype: DType, position: Value) -> Value:
-        address = self._address(buffer, dtype, position)
-        return self.b.load(address, typ=in_memory(dtype), align=dtype.numpy.alignment)
-
-    def _read_vector(self, buffer: int, dtype: DType, start: Value, lanes: int, mask: Value) -> Value:
-        address, kind = self._address(buffer, dtype, start), ir.VectorType(in_memory(dtype), lanes)
-        align = dtype.numpy.alignment
-        mask = self._used(mask, lanes)
-        if mask is None:
-            return self.b.load(address, typ=kind, align=align)
-        args = (address, ir.IntType(32)(align), mask, ir.Constant(kind, None))
-        return call_intrinsic(self.b, "masked.load", args, kind, (kind, address.type))
-
-    def _used(self, mask: Value, lanes: int) -> Value:
-        """The lanes of a mask that are in use; None for all there are."""
-        if not self.rest:
-            return mask
-        return self._mask(lanes) if mask is None else self.b.and_(mask, self._mask(lanes))
-
     def _loaded(self, term: Term, value: Value) -> Value:
         if term.dtype is not dt.bool:
             return value
@@ -468,132 +402,24 @@ class _Nest:
 
     def _store(self, store: Store) -> None:
         layout = spread(store.layout, self.kernel.space, self.kernel.reduced)
-        dtype, stride = store.term.dtype, self._lane_stride(layout)
+        dtype, stride = store.term.dtype, self.at.lane_stride(layout)
         is_vector = self.lanes > 1 and stride != 0
         lanes = self.lanes if is_vector else 1
         value = self._value(store.term, lanes)
         if dtype is dt.bool:
             value = self.b.zext(value, vector(BYTE, lanes))
-        start = self._start(layout)
+        start = self.at.start(layout)
         for by, moved in store.shifts:
             if moved is not None:
                 start = self.b.add(start, self.b.mul(self._value(by), INDEX(moved)))
         mask = self._where([by for by, moved in store.shifts if moved is None], lanes)
         if type(value) is not tuple:
-            self._write(store.buffer, dtype, value, start, stride, mask)
+            self.at.write(store.buffer, dtype, value, start, stride, mask)
             return
         element, twice = part_of(dtype), self.b.mul(start, INDEX(2))
-        if is_vector and stride == 1 and mask is None and not self.rest:
+        if is_vector and stride == 1 and mask is None and not self.at.rest:
             order = [part * lanes + lane for lane in range(lanes) for part in range(2)]
-            self._write(store.buffer, element, self._picked(value[0], order, value[1]), twice, 1, None)
+            self.at.write(store.buffer, element, picked(self.b, value[0], order, value[1]), twice, 1, None)
             return
         for part, own in enumerate(value):
-            self._write(store.buffer, element, own, self.b.add(twice, INDEX(part)), 2 * stride, mask)
-
-    def _write(self, buffer: int, dtype: DType, value: Value, start: Value, stride: int, mask: Value) -> None:
-        """Elements that are in memory each by a stride behind the one before; those of a mask, if there is one."""
-        b, align = self.b, dtype.numpy.alignment
-
-        def write(value: Value, position: Value, condition: Value) -> None:
-            address = self._address(buffer, dtype, position)
-            if condition is None:
-                b.store(value, address, align=align)
-            else:
-                with b.if_then(condition):
-                    b.store(value, address, align=align)
-
-        if not isinstance(value.type, ir.VectorType):
-            write(value, start, mask)
-        elif stride != 1:
-            for lane in range(self.rest or value.type.count):
-                condition = None if mask is None else b.extract_element(mask, INDEX(lane))
-                write(b.extract_element(value, INDEX(lane)), b.add(start, INDEX(lane * stride)), condition)
-        elif self._used(mask, value.type.count) is None:
-            write(value, start, None)
-        else:
-            address, used = self._address(buffer, dtype, start), self._used(mask, value.type.count)
-            args = (value, address, ir.IntType(32)(align), used)
-            call_intrinsic(b, "masked.store", args, ir.VoidType(), (value.type, address.type))
-
-    # Reductions
-
-    def _accumulator(self, term: Term) -> _Accumulator:
-        is_row = self.lane_axis >= self.kept
-        lanes = self.lanes if is_row or any(map(self._is_vector, term.args)) else 1
-        steps = 1
-        for axis in self.axes[self.kept :]:
-            steps *= axis.extent
-        if is_row:
-            steps //= self.lanes
-        is_long = term.op == "sum" and term.dtype.kind == "float" and steps > 2 * _CHUNK
-        dtypes = [arg.dtype for arg in term.args]
-        with self.b.goto_entry_block():
-            slots = [self.b.alloca(vector(in_register(dtype), lanes)) for dtype in dtypes]
-            more = [self.b.alloca(vector(in_register(term.dtype), lanes)) for _ in range(2 if is_long else 0)]
-        each = _Accumulator(term, lanes, tuple(zip(dtypes, slots, strict=True)), *more)
-        for slot, start in zip(slots, self._identities(term, lanes), strict=True):
-            self.b.store(start, slot)
-        if each.total is not None and each.error is not None:
-            self.b.store(self._identities(term, lanes)[0], each.total)
-            self.b.store(splat_constant(in_register(term.dtype), lanes, 0.0), each.error)
-        return each
-
-    def _identities(self, term: Term, lanes: int) -> list[ir.Constant]:
-        """What the parts of a reduction start from."""
-        first = scalar.identity(term.op, term.args[0].dtype)
-        numbers = [first] if len(term.args) == 1 else [first, dt.int64.max]
-        pairs = zip(term.args, numbers, strict=True)
-        return [splat_constant(in_register(arg.dtype), lanes, number) for arg, number in pairs]
-
-    def _combine(self, term: Term, lanes: int, x: Sequence[Value], y: Sequence[Value]) -> list[Value]:
-        emit = Emit(self.b, term.args[0].dtype, lanes)
-        if len(term.args) == 2:
-            return scalar.first_extreme(emit, term.op, x, y)
-        return [scalar.ROWS[scalar.COMBINE[term.op]](emit, *x, *y)]
-
-    def _held(self, dtype: DType, lanes: int, slot: Value) -> Value:
-        return self.b.load(slot, typ=vector(in_register(dtype), lanes))
-
-    def _accumulate(self, each: _Accumulator) -> None:
-        values = [self._value(arg, each.lanes) for arg in each.term.args]
-        if self.rest and self.lane_axis >= self.kept:
-            starts = self._identities(each.term, each.lanes)
-            mask = self._mask(each.lanes)
-            values = [self.b.select(mask, value, start) for value, start in zip(values, starts, strict=True)]
-        so_far = [self._held(dtype, each.lanes, slot) for dtype, slot in each.parts]
-        new = self._combine(each.term, each.lanes, so_far, values)
-        for value, (_, slot) in zip(new, each.parts, strict=True):
-            self.b.store(value, slot)
-
-    def _flush(self, accumulators: Sequence[_Accumulator]) -> None:
-        """Add partial sums to totals, and what that rounds away to the errors: Knuth's exact sum of two."""
-        b = self.b
-        for each in accumulators:
-            ((dtype, slot),) = each.parts
-            partial, total, error = (self._held(dtype, each.lanes, of) for of in (slot, each.total, each.error))
-            new = b.fadd(total, partial)
-            back = b.fsub(new, total)
-            lost = b.fadd(b.fsub(total, b.fsub(new, back)), b.fsub(partial, back))
-            b.store(new, each.total)
-            b.store(b.fadd(error, lost), each.error)
-            b.store(self._identities(each.term, each.lanes)[0], slot)
-
-    def _result(self, each: _Accumulator) -> Value:
-        b, lanes, dtype = self.b, each.lanes, each.term.dtype
-        values = [self._held(of, lanes, slot) for of, slot in each.parts]
-        if each.total is not None:
-            total, error = self._held(dtype, lanes, each.total), self._held(dtype, lanes, each.error)
-            # an infinite sum has a NaN for its error, and one without an error keeps the sign of its zero
-            zero = splat_constant(in_register(dtype), lanes, 0.0)
-            values = [b.select(b.fcmp_ordered("!=", error, zero), b.fadd(total, error), total)]
-        while lanes > 1 and self.lane_axis >= self.kept:
-            halves = [self._halves(value, lanes) for value in values]
-            lanes //= 2
-            values = self._combine(each.term, lanes, [low for low, _ in halves], [high for _, high in halves])
-        return values[-1]
-
-    def _halves(self, value: Value, lanes: int) -> tuple[Value, Value]:
-        if lanes == 2:
-            return self.b.extract_element(value, INDEX(0)), self.b.extract_element(value, INDEX(1))
-        half = lanes // 2
-        return self._picked(value, range(half)), self._picked(value, range(half, lanes))
+            self.at.write(store.buffer, element, own, self.b.add(twice, INDEX(part)), 2 * stride, mask)

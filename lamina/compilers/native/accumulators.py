@@ -1,0 +1,87 @@
+"""What a reduction has so far, in each lane.
+
+Long sums of floats carry their rounding errors along, so they are at least as exact as pairwise sums.
+"""
+
+from collections.abc import Sequence
+
+from llvmlite import ir
+
+from lamina import dtype as dt
+from lamina.compilers.native import scalar
+from lamina.compilers.native.scalar import Emit, Value
+from lamina.compilers.native.types import in_register, splat_constant
+from lamina.compilers.native.vectors import halves
+from lamina.program.record import Term
+
+CHUNK = 128  # additions to an accumulator before it goes to the total
+
+
+class Accumulator:
+    """A variable for each part of a reduction; a compensated sum has a total and its error too.
+
+    It takes `steps` elements in each lane. Where they are many, `flush` is to be called each CHUNK of them.
+    """
+
+    def __init__(self, builder: ir.IRBuilder, term: Term, lanes: int, steps: int) -> None:
+        self.b = builder
+        self.term = term
+        self.lanes = lanes
+        self.is_long = term.op == "sum" and term.dtype.kind == "float" and steps > 2 * CHUNK
+        self.dtypes = [arg.dtype for arg in term.args]
+        starts = self._identities()
+        if self.is_long:
+            starts += [starts[0], splat_constant(in_register(term.dtype), lanes, 0.0)]
+        with builder.goto_entry_block():
+            self.slots = [builder.alloca(start.type) for start in starts]
+        for slot, start in zip(self.slots, starts, strict=True):
+            builder.store(start, slot)
+
+    def _identities(self) -> list[ir.Constant]:
+        """What the parts start from."""
+        first = scalar.identity(self.term.op, self.dtypes[0])
+        numbers = [first, dt.int64.max][: len(self.dtypes)]
+        pairs = zip(self.dtypes, numbers, strict=True)
+        return [splat_constant(in_register(dtype), self.lanes, number) for dtype, number in pairs]
+
+    def _combined(self, lanes: int, x: Sequence[Value], y: Sequence[Value]) -> list[Value]:
+        emit = Emit(self.b, self.dtypes[0], lanes)
+        if len(self.dtypes) == 2:
+            return scalar.first_extreme(emit, self.term.op, x, y)
+        return [scalar.ROWS[scalar.COMBINE[self.term.op]](emit, *x, *y)]
+
+    def _held(self) -> list[Value]:
+        return [self.b.load(slot, typ=slot.type.pointee) for slot in self.slots]
+
+    def add(self, values: Sequence[Value], mask: Value) -> None:
+        """Take one more element in each lane, or in those of a mask, where there is one."""
+        if mask is not None:
+            pairs = zip(values, self._identities(), strict=True)
+            values = [self.b.select(mask, value, start) for value, start in pairs]
+        new = self._combined(self.lanes, self._held()[: len(values)], values)
+        for value, slot in zip(new, self.slots, strict=False):
+            self.b.store(value, slot)
+
+    def flush(self) -> None:
+        """Add a partial sum to the total, and what that rounds away to the error: Knuth's exact sum of two."""
+        b = self.b
+        partial, total, error = self._held()
+        new = b.fadd(total, partial)
+        back = b.fsub(new, total)
+        lost = b.fadd(b.fsub(total, b.fsub(new, back)), b.fsub(partial, back))
+        for value, slot in zip((self._identities()[0], new, b.fadd(error, lost)), self.slots, strict=True):
+            b.store(value, slot)
+
+    def result(self, is_row: bool) -> Value:
+        """What it comes to, in each lane; `is_row`: of all lanes, which are combined in pairs."""
+        b, lanes, values = self.b, self.lanes, self._held()
+        if self.is_long:
+            _, total, error = values
+            # an infinite sum has a NaN for its error, and one without an error keeps the sign of its zero
+            zero = splat_constant(in_register(self.term.dtype), lanes, 0.0)
+            values = [b.select(b.fcmp_ordered("!=", error, zero), b.fadd(total, error), total)]
+        while lanes > 1 and is_row:
+            pairs = [halves(b, value, lanes) for value in values]
+            lanes //= 2
+            values = self._combined(lanes, [low for low, _ in pairs], [high for _, high in pairs])
+        return values[-1]

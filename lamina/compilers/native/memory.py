@@ -1,0 +1,96 @@
+"""Elements of memory, for the place in a nest of loops: one of them, a vector in a row, or one for each lane."""
+
+from collections.abc import Sequence
+
+from llvmlite import ir
+
+from lamina.compilers.native.axes import Axis
+from lamina.compilers.native.scalar import Value, call_intrinsic
+from lamina.compilers.native.types import INDEX, in_memory
+from lamina.compilers.native.vectors import first_lanes
+from lamina.dtype import DType
+from lamina.layout import Layout
+
+
+class Access:
+    """Reads and writes at the place where the loops are."""
+
+    def __init__(self, builder: ir.IRBuilder, pointers: dict[int, Value], axes: Sequence[Axis], lane_axis: int) -> None:
+        self.b = builder
+        self.pointers = pointers
+        self.axes = axes
+        self.lane_axis = lane_axis
+        self.indices: list[Value] = []  # of the loops that are open
+        self.rest = 0  # how many lanes are in use; 0 for all
+
+    def lane_stride(self, layout: Layout) -> int:
+        """How far each lane is behind the one before."""
+        return self.axes[self.lane_axis].strides[layout] if self.axes else 0
+
+    def start(self, layout: Layout) -> Value:
+        """The position of the first lane."""
+        position: Value = INDEX(layout.offset)
+        for axis, index in zip(self.axes, self.indices, strict=False):
+            stride = axis.strides[layout]
+            if stride:
+                position = self.b.add(position, self.b.mul(index, INDEX(stride)))
+        return position
+
+    def read(self, buffer: int, dtype: DType, position: Value) -> Value:
+        """One element."""
+        address = self.address(buffer, dtype, position)
+        return self.b.load(address, typ=in_memory(dtype), align=dtype.numpy.alignment)
+
+    def read_vector(self, buffer: int, dtype: DType, start: Value, lanes: int, mask: Value) -> Value:
+        """A vector of elements in a row; those of a mask, if there is one."""
+        address, kind = self.address(buffer, dtype, start), ir.VectorType(in_memory(dtype), lanes)
+        align = dtype.numpy.alignment
+        mask = self.used(mask, lanes)
+        if mask is None:
+            return self.b.load(address, typ=kind, align=align)
+        args = (address, ir.IntType(32)(align), mask, ir.Constant(kind, None))
+        return call_intrinsic(self.b, "masked.load", args, kind, (kind, address.type))
+
+    def gathered(self, buffer: int, dtype: DType, places: Sequence[Value], lanes: int) -> Value:
+        """The elements at these places, a lane each."""
+        if lanes == 1:
+            return self.read(buffer, dtype, places[0])
+        value: Value = ir.Constant(ir.VectorType(in_memory(dtype), lanes), ir.Undefined)
+        for lane, place in enumerate(places):
+            value = self.b.insert_element(value, self.read(buffer, dtype, place), INDEX(lane))
+        return value
+
+    def write(self, buffer: int, dtype: DType, value: Value, start: Value, stride: int, mask: Value) -> None:
+        """Elements that are in memory each by a stride behind the one before; those of a mask, if there is one."""
+        b, align = self.b, dtype.numpy.alignment
+
+        def write(value: Value, position: Value, condition: Value) -> None:
+            address = self.address(buffer, dtype, position)
+            if condition is None:
+                b.store(value, address, align=align)
+            else:
+                with b.if_then(condition):
+                    b.store(value, address, align=align)
+
+        if not isinstance(value.type, ir.VectorType):
+            write(value, start, mask)
+        elif stride != 1:
+            for lane in range(self.rest or value.type.count):
+                condition = None if mask is None else b.extract_element(mask, INDEX(lane))
+                write(b.extract_element(value, INDEX(lane)), b.add(start, INDEX(lane * stride)), condition)
+        elif self.used(mask, value.type.count) is None:
+            write(value, start, None)
+        else:
+            address, used = self.address(buffer, dtype, start), self.used(mask, value.type.count)
+            args = (value, address, ir.IntType(32)(align), used)
+            call_intrinsic(b, "masked.store", args, ir.VoidType(), (value.type, address.type))
+
+    def used(self, mask: Value, lanes: int) -> Value:
+        """The lanes of a mask that are in use; None for all there are."""
+        if not self.rest:
+            return mask
+        return first_lanes(self.rest, lanes) if mask is None else self.b.and_(mask, first_lanes(self.rest, lanes))
+
+    def address(self, buffer: int, dtype: DType, position: Value) -> Value:
+        """Where an element is."""
+        return self.b.gep(self.pointers[buffer], [position], source_etype=in_memory(dtype))

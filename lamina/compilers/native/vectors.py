@@ -1,0 +1,38 @@
+"""Vectors: one number in every lane, some of the lanes of another, its halves, and which lanes are in use."""
+
+from collections.abc import Sequence
+
+from llvmlite import ir
+
+from lamina.compilers.native.scalar import Value
+from lamina.compilers.native.types import BIT, INDEX, splat_constant
+
+
+def splat(b: ir.IRBuilder, value: Value, lanes: int) -> Value:
+    """A number in every lane; a vector as it is."""
+    if lanes == 1 or isinstance(value.type, ir.VectorType):
+        return value
+    if isinstance(value, ir.Constant):
+        return splat_constant(value.type, lanes, value.constant)
+    kind = ir.VectorType(value.type, lanes)
+    return picked(b, b.insert_element(ir.Constant(kind, ir.Undefined), value, ir.IntType(32)(0)), [0] * lanes)
+
+
+def picked(b: ir.IRBuilder, value: Value, places: Sequence[int], other: Value = None) -> Value:
+    """Some lanes of a vector, or of two."""
+    other = ir.Constant(value.type, ir.Undefined) if other is None else other
+    kind = ir.VectorType(ir.IntType(32), len(places))
+    return b.shuffle_vector(value, other, ir.Constant(kind, list(places)))
+
+
+def halves(b: ir.IRBuilder, value: Value, lanes: int) -> tuple[Value, Value]:
+    """The lower and the upper half of the lanes."""
+    if lanes == 2:
+        return b.extract_element(value, INDEX(0)), b.extract_element(value, INDEX(1))
+    half = lanes // 2
+    return picked(b, value, range(half)), picked(b, value, range(half, lanes))
+
+
+def first_lanes(used: int, lanes: int) -> ir.Constant:
+    """Which lanes are in use: so many of the first."""
+    return ir.Constant(ir.VectorType(BIT, lanes), [int(lane < used) for lane in range(lanes)])
