@@ -8,7 +8,7 @@
 np.float64(5.0)
 """
 
-from lamina import blocks, dtype, errors, expr, layout, linalg, numpy_protocol, tree
+from lamina import blocks, dtype, errors, expr, fft, layout, linalg, numpy_protocol, tree
 from lamina.api.creation import (
     arange,
     asarray,
@@ -381,6 +381,7 @@ __all__ = [
     "expr",
     "eye",
     "fabs",
+    "fft",
     "finfo",
     "flip",
     "float16",

@@ -91,6 +91,10 @@ def _along(function: Callable[..., Any]) -> Callable[..., Any]:
     return lambda x, axis: function(x, axis=axis)
 
 
+def _transform(transform: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda x, n, axis, norm: transform(x, n=n, axis=axis, norm=norm)
+
+
 def _scattered(x: Any, indices: Sequence[Any], updates: Any, combine: str) -> Any:
     if combine != "set":
         name = {"max": "maximum", "min": "minimum"}.get(combine, combine)
@@ -131,6 +135,7 @@ CALLS: dict[str, Callable[..., Any]] = {
     "gather": lambda x, indices: x[tuple(indices)],
     "scatter": _scattered,
     "searchsorted": lambda x, values, side: mx.searchsorted(x, values, side=side),
+    **{name: _transform(getattr(mx.fft, name)) for name in ("fft", "ifft", "rfft", "irfft")},
 }
 
 # What MLX is not asked for: by reason, for kinds or names of dtypes of the first operand (none: all), the ops.
@@ -142,6 +147,7 @@ ELSEWHERE: dict[str, dict[str, str]] = {
         "bool signed unsigned": "matmul",
         "complex": "expm1",
     },
+    "MLX transforms single precision alone": {"float16": "fft ifft rfft"},
     "MLX computes it in float32": {"float64": "sin cos exp sigmoid logaddexp"},
     "MLX computes it less exactly": {"": "erf"},
     "MLX has other quotients of infinities, and zeros of another sign": {"float": "floor_divide remainder"},

@@ -322,7 +322,7 @@ FALLBACKS = {
     **{name: (function, *text) for name, (function, *text) in DEMANDS.items() if name != "an array"},
     "object dtype": (lambda x: x.astype(object), "lamina has no object dtype", "see lamina.dtype.DTYPES"),
     "no such function of sizes": (lambda x: np.trim_zeros(x[0]), "np.trim_zeros isn't there", "lamina.runtime_call("),
-    "no such function": (lambda x: np.fft.fft(x), "np.fft.fft isn't there for traced values", "lamina.runtime_call("),
+    "no such function": (lambda x: np.i0(x), "np.i0 isn't there for traced values", "lamina.runtime_call("),
     "global": (lambda x: x * len(globals()), "a call of globals()", ""),
     "random numbers": (lambda x: x + np.random.rand(), "a random number is drawn", "lamina.runtime_call"),
     "big integers": (lambda x: x * (int(x.sum()) * 2**70 % 7), "limited to 64 bits", ""),
@@ -365,10 +365,10 @@ def test_shapes_that_depend_on_data() -> None:
 @pytest.mark.parametrize(
     ("function", "name"),
     [
-        (lambda x: np.fft.fft(x), "np.fft.fft"),
+        (lambda x: np.i0(x), "np.i0"),
         (lambda x: np.apply_along_axis(sum, 0, x), "np.apply_along_axis"),
     ],
-    ids=["fft", "apply_along_axis"],
+    ids=["i0", "apply_along_axis"],
 )
 def test_what_is_not_there_yet_is_named(function, name: str) -> None:
     error = raised(function, X)

@@ -33,6 +33,7 @@ ROOMS = (
     "trace",
     "api",
     "linalg",
+    "fft",
     "blocks",
     "numpy_protocol",
     "passes",

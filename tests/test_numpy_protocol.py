@@ -224,7 +224,22 @@ CALLS = """
     np.empty_like(x, dtype=int, shape=(2,)) * 0
     np.expand_dims(x, 1)
     np.expand_dims(s, axis=(0, 1))
+    np.fft.fft(w)
+    np.fft.fft(i, 3, 0, "ortho")
+    np.fft.fft2(t, norm="forward")
+    np.fft.fftn(t, (2, 3), (0, 2))
     np.fft.fftshift(t)
+    np.fft.hfft(c, 5)
+    np.fft.ifft(c)
+    np.fft.ifft2(t)
+    np.fft.ifftn(c)
+    np.fft.ihfft(x)
+    np.fft.irfft(c, n=5, axis=0)
+    np.fft.irfft2(t)
+    np.fft.irfftn(t, (4, 3), (0, 1))
+    np.fft.rfft(x, axis=0)
+    np.fft.rfft2(x)
+    np.fft.rfftn(t)
     np.fft.fftshift(w, axes=0)
     np.fft.ifftshift(t, axes=(0, 1))
     np.fix(x)
@@ -685,7 +700,7 @@ def test_missing_functions_say_so(name):
 def test_missing_functions_of_arrays_are_numpys():
     """NumPy computes with the elements of an array that is there; its results are its own."""
     x = lamina.asarray([3.0, 1.0, 3.0, 2.0])
-    for function in (np.fft.fft, np.trim_zeros, np.roots, lambda a: np.bincount(a.astype(np.int64))):
+    for function in (np.i0, np.trim_zeros, np.roots, lambda a: np.bincount(a.astype(np.int64))):
         expected = function(x.to_numpy())
         actual = function(x)
         assert type(actual) is np.ndarray
@@ -753,7 +768,7 @@ def test_functions_of_numpy_that_write():
         ("np.intersect1d(j, j, return_indices=True)", r"np\.intersect1d.*return_indices"),
         ("np.bincount(j)", r"np\.bincount.*lamina\.scatter"),
         ("np.bincount(k, minlength=255)", r"np\.bincount.*lamina\.scatter"),
-        ("np.fft.fft(w)", r"np\.fft\.fft.*lamina\.runtime_call"),
+        ("np.i0(w)", r"np\.i0.*lamina\.runtime_call"),
         ("np.delete(w, j)", "np.delete"),
     ],
 )

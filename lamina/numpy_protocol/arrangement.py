@@ -215,24 +215,6 @@ _splitter("vsplit", 2, 0)
 _splitter("dsplit", 3, 2)
 
 
-@means("fft.fftshift")
-def fftshift(x: Any, axes: Any = None) -> Any:
-    """The first half of each axis behind the second."""
-    return _halves(as_array(x), axes, lambda extent: extent // 2)
-
-
-@means("fft.ifftshift")
-def ifftshift(x: Any, axes: Any = None) -> Any:
-    """What undoes `fftshift`."""
-    return _halves(as_array(x), axes, lambda extent: -(extent // 2))
-
-
-def _halves(x: Value, axes: Any, shift: Any) -> Any:
-    chosen = range(x.ndim) if axes is None else axes if isinstance(axes, (tuple, list)) else (axes,)
-    along = tuple(axis_of(axis, x.ndim) for axis in chosen)
-    return manipulation.roll(x, tuple(shift(x.shape[axis]) for axis in along), axis=along)
-
-
 # By index and by condition
 
 

@@ -129,6 +129,23 @@ _ROWS = """
     linalg.trace            trace
     linalg.vecdot           vecdot
     linalg.vector_norm      vector_norm
+
+    fft.fft                 fft
+    fft.fft2                fft2
+    fft.fftn                fftn
+    fft.fftshift            fftshift
+    fft.hfft                hfft
+    fft.ifft                ifft
+    fft.ifft2               ifft2
+    fft.ifftn               ifftn
+    fft.ifftshift           ifftshift
+    fft.ihfft               ihfft
+    fft.irfft               irfft
+    fft.irfft2              irfft2
+    fft.irfftn              irfftn
+    fft.rfft                rfft
+    fft.rfft2               rfft2
+    fft.rfftn               rfftn
 """
 
 for _line in _ROWS.splitlines():

@@ -273,6 +273,14 @@ def _factorization(op: str, inputs: Inputs) -> Cases:
             yield f"{shape} {complete}", build(op, inputs.drawn(tame, shape), complete)
 
 
+def _fourier(op: str, inputs: Inputs) -> Cases:
+    for shape, axis, n in (((8,), 0, 8), ((5, 3), 0, 5), ((2, 6), 1, 4), ((2, 3), 1, 7), ((0, 4), 1, 4), ((1,), 0, 1)):
+        for norm in ("backward", "ortho", "forward"):
+            yield f"{shape} {n} {norm}", build(op, inputs.drawn(tame, shape), n, axis, norm)
+    for layout in LAYOUTS:
+        yield layout, build(op, inputs.drawn(tame, WIDE, layout), 4, 0, "backward")
+
+
 def _matrices(rng: np.random.Generator, dtype: "np.dtype[Any]", shape: Shape) -> np.ndarray:
     """Hermitian, positive definite and well-conditioned: what every factorisation has a result for."""
     x = tame(rng, dtype, shape)
@@ -300,6 +308,7 @@ _BY_FAMILY: dict[Family, Callable[[str, Inputs], Cases]] = {
     Family.CUMULATIVE: _along_axis,
     Family.SORTING: _along_axis,
     Family.FACTORIZATION: _factorization,
+    Family.FOURIER: _fourier,
 }
 
 

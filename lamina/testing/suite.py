@@ -199,7 +199,7 @@ def _wrong(
 ) -> str:
     row = OPS[node.op]
     for result, wanted in zip(results, expected, strict=True):
-        if row.family is Family.FACTORIZATION:
+        if row.family in (Family.FACTORIZATION, Family.FOURIER):
             size = np.abs(wanted).max(initial=0.0)
         ulps = row.tolerance.ulps if dtype.kind in row.tolerance.kinds else 0
         if wrong := difference(result, wanted, ulps=ulps, signed_zeros=row.tolerance.signed_zeros, scale=size):

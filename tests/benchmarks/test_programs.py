@@ -10,8 +10,8 @@ from benchmarks.worker import difference
 
 # Those of the gallery have tests of their own, and no twins.
 OWN = [pytest.param(program, id=program.name) for program in PROGRAMS if program.group != "gallery"]
-# These two run as plain Python: a result whose length depends on elements, and np.fft.
-UNTRACED = {"histogram", "spectral step"}
+# It runs as plain Python: the length of its result depends on elements.
+UNTRACED = {"histogram"}
 
 
 def test_names_tell_programs_apart() -> None:

@@ -102,6 +102,22 @@ CHAPTERS = {
         tanh(x, /)
         trunc(x, /)
     """,
+    "Fourier transforms": """
+        fft.fft(x, /, *, n=None, axis=-1, norm="backward")
+        fft.ifft(x, /, *, n=None, axis=-1, norm="backward")
+        fft.fftn(x, /, *, s=None, axes=None, norm="backward")
+        fft.ifftn(x, /, *, s=None, axes=None, norm="backward")
+        fft.rfft(x, /, *, n=None, axis=-1, norm="backward")
+        fft.irfft(x, /, *, n=None, axis=-1, norm="backward")
+        fft.rfftn(x, /, *, s=None, axes=None, norm="backward")
+        fft.irfftn(x, /, *, s=None, axes=None, norm="backward")
+        fft.hfft(x, /, *, n=None, axis=-1, norm="backward")
+        fft.ihfft(x, /, *, n=None, axis=-1, norm="backward")
+        fft.fftfreq(n, /, *, d=1.0, dtype=None, device=None)
+        fft.rfftfreq(n, /, *, d=1.0, dtype=None, device=None)
+        fft.fftshift(x, /, *, axes=None)
+        fft.ifftshift(x, /, *, axes=None)
+    """,
     "indexing": """
         take(x, indices, /, *, axis=None)
         take_along_axis(x, indices, /, *, axis=-1)

@@ -13,6 +13,7 @@ from lamina import dtype as dt
 from lamina.testing.elements import arrays, kind_of, layouts, narrow, tame, wide, wild
 from tests.support.case import ALL, FLOATS, NUMBERS, ORDERED, Case, Cases, Expected, Generator
 from tests.support.elementwise_cases import ELEMENTWISE
+from tests.support.fourier_cases import FOURIER
 from tests.support.matrix_cases import FACTORIZATIONS
 
 # Reductions and cumulatives
@@ -277,4 +278,5 @@ CASES: dict[str, Case] = {
     "searchsorted": Case(ALL, _searchsorted),
     "matmul": Case(ALL, _matmul),
     **FACTORIZATIONS,
+    **FOURIER,
 }

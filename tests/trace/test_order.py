@@ -38,6 +38,8 @@ LINES = """
     np.delete(x, 1, axis=1)
     np.roll(t, (1, 2), axis=(0, 2))
     np.fft.fftshift(t)
+    np.fft.fft(t, axis=1)
+    np.fft.rfft2(x)
     np.gradient(x, axis=0)
     np.gradient(i, axis=1)
     np.select([x > 1], [x], 0.5)

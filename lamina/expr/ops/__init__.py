@@ -7,7 +7,7 @@ of one name, fail at import.
 from typing import Any
 
 from lamina.expr.node import CROSSINGS, Expr, Source
-from lamina.expr.ops import contraction, elementwise, factorization, indexing, reduction, sorting
+from lamina.expr.ops import contraction, elementwise, factorization, fourier, indexing, reduction, sorting
 from lamina.expr.ops.row import Fact, Family, Op
 from lamina.expr.syntax import SYNTAX
 from lamina.layout import Layout
@@ -15,7 +15,7 @@ from lamina.layout import Layout
 __all__ = ["OPS", "Fact", "Family", "Op", "build", "infer"]
 
 OPS: dict[str, Op] = {}
-for _chapter in (elementwise, reduction, indexing, sorting, contraction, factorization):
+for _chapter in (elementwise, reduction, indexing, sorting, contraction, factorization, fourier):
     for _row in _chapter.ROWS:
         if _row.name in OPS or _row.name in CROSSINGS or not _row.doc:
             raise RuntimeError(f"the op table has two rows named {_row.name!r}, or one without a doc line")

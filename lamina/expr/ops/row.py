@@ -52,6 +52,7 @@ class Family(Enum):
     SORTING = "an axis is ordered, or searched in order"
     CONTRACTION = "products summed over axes"
     FACTORIZATION = "what LAPACK computes for each matrix of a stack"
+    FOURIER = "each result element is a sum over an axis of the operand"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ class Tolerance:
     Attributes
     ----------
     ulps : how many times the dtype's eps, relative to the result; of ops that sum up, relative to what the op gives of
-        the operands' magnitudes, and of factorisations relative to the greatest element.
+        the operands' magnitudes, and of factorisations and Fourier transforms relative to the greatest element.
     kinds : the kinds of operands for which these hold; with any other the results are exact.
     signed_zeros : whether a zero's sign is told. Of two zeros NumPy doesn't tell which is the greater.
     """
