@@ -42,7 +42,7 @@ def plan(program: Program) -> Planned:
       return %2 [0, 1, 1]
     """
     planner = _Planner(program)
-    block = planner.block(program.block, frozenset(program.kept))
+    block = planner.own(planner.block(program.block, frozenset(program.kept)))
     return Planned(replace(program, block=block), [planner.find(buffer) for buffer in range(len(program.buffers))])
 
 
@@ -88,6 +88,23 @@ class _Planner:
                     done.append(each)
         self.until = outer
         return Block(tuple(done), block.outputs)
+
+    def own(self, block: Block) -> Block:
+        """The program's block, in which no two results are one memory, and only a param's is a param's."""
+        given = {self.find(buffer) for buffer in (*self.program.params, *self.program.tensors)}
+        taken: dict[int, int] = {}
+        copies, outputs = [], []
+        for output in block.outputs:
+            memory = self.find(output)
+            is_given = memory in given and output not in (*self.program.params, *self.program.tensors)
+            if is_given or taken.setdefault(memory, output) != output:
+                origin, output = output, len(self.program.buffers)
+                self.program.buffers.append(self.program.buffers[origin])
+                self.parents.append(output)
+                self.members.append({output})
+                copies.append(Copy(output, origin, "a result is memory of its own"))
+            outputs.append(output)
+        return Block((*block.instructions, *copies), tuple(outputs))
 
     def _is_free(self, buffer: int, place: int) -> bool:
         """Whether a buffer's memory may be written: it is ours, and nothing needs what it holds after this place."""

@@ -332,6 +332,29 @@ def test_a_result_has_its_own_shape() -> None:
         assert result.shape == expected.shape and result == expected
 
 
+def test_what_a_loop_only_reads_is_no_result_of_the_callers_memory(rng) -> None:
+    def f(x):
+        return lamina.while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, c[1], c[2]), (0, x, x))[1:]
+
+    x = rng.random(4)
+    graph = lamina.trace(f, x)
+    first, second = executable(plan(fuse(lower(graph, is_native))))(x)
+    np.testing.assert_array_equal([first, second], [x, x])
+    assert not any(np.may_share_memory(*pair) for pair in ((first, x), (second, x), (first, second)))
+
+
+def test_what_a_callback_is_shown_stays() -> None:
+    shown: list[np.ndarray] = []
+
+    def f(x):
+        y = x * 2
+        lamina.hook(y, "before", shown.append)
+        y[0] = 9
+        return y
+
+    assert native(f)(np.ones(3)).tolist() == [9, 2, 2] and shown[0].tolist() == [2, 2, 2]
+
+
 def test_arrays_that_change_places_in_a_loop(rng) -> None:
     def leapfrog(a, b, n):
         for _ in range(n):

@@ -114,8 +114,11 @@ class _Executable:
         operands = [(self.memory[buffer], layout) for buffer, layout in library.operands]
         results = [self.memory[buffer] for buffer in library.results]
 
+        # a callback may keep what it is shown, and memory is written again
+        shown = np.array if library.kind == "callback" else np.asarray
+
         def step(slots: Slots) -> None:
-            given = [_seen(slots[memory], layout) for memory, layout in operands]
+            given = [shown(_seen(slots[memory], layout)) for memory, layout in operands]
             for memory, array in zip(results, compute(*given), strict=True):
                 slots[memory] = _own(array, given)
 

@@ -1,0 +1,75 @@
+"""Random graphs through the evaluator and the native compiler, with each of its passes and without it."""
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+from lamina.compilers.native.execute import executable
+from lamina.compilers.native.support import is_native
+from lamina.evaluator import compile_graph
+from lamina.expr import Graph
+from lamina.passes import PASSES, run_passes
+from lamina.program import fuse, lower
+from lamina.program.memory import plan
+from lamina.testing.elements import difference
+from tests.support.random_graphs import RandomGraph, random_graph
+
+PARTS = 10
+SEEDS, LONG_SEEDS = 1_000, 20_000
+
+Run = Callable[..., Sequence[np.ndarray]]
+
+
+def natively(graph: Graph, left_out: str = "") -> Run:
+    """The graph in native code, without one step of the way there."""
+    program = lower(run_passes(graph, [name for name in PASSES if name != left_out]), is_native)
+    return executable(plan(program if left_out == "fusion" else fuse(program)))
+
+
+WAYS = ["", *PASSES, "fusion"]
+
+
+def outcome(run: Run, case: RandomGraph) -> tuple[Any, list[Any]]:
+    """What a run returns, or the kind of error that it raises, and what its callbacks were shown."""
+    case.log.clear()
+    given = [argument.copy() for argument in case.arguments]
+    try:
+        with np.errstate(all="ignore"), warnings.catch_warnings():
+            warnings.simplefilter("ignore", RuntimeWarning)
+            result: Any = [np.asarray(each).copy() for each in run(*given)]
+    except (IndexError, ValueError) as error:
+        result = type(error)
+    for argument, held in zip(given, case.arguments, strict=True):
+        assert difference(argument, held) == "", "an argument was written"
+    return result, list(case.log)
+
+
+def differences(case: RandomGraph, left_out: str = "") -> list[str]:
+    """How native code differs from the evaluator: in results, in the error, in what is shown."""
+    expected, shown = outcome(compile_graph(case.graph), case)
+    run = natively(case.graph, left_out)
+    found = []
+    for turn in ("first", "second"):
+        results, seen = outcome(run, case)
+        if isinstance(results, type) or isinstance(expected, type):
+            found += [] if results == expected else [f"{turn} call: {results} came, {expected} was expected"]
+            continue
+        for i, (came, wanted, ulps) in enumerate(zip(results, expected, case.ulps, strict=True)):
+            if wrong := difference(came, wanted, ulps=ulps):
+                found.append(f"{turn} call, result {i}: {wrong}")
+        logs = zip(seen, shown, strict=False)
+        if len(seen) != len(shown) or any(difference(came, wanted) for came, wanted in logs):
+            found.append(f"{turn} call: {seen} was shown, {shown} was expected")
+    return found
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_native_code_gives_what_the_evaluator_gives(part: int, long_mode: bool) -> None:
+    """As it is, and for each graph once without one of the steps."""
+    for seed in range(part, LONG_SEEDS if long_mode else SEEDS, PARTS):
+        for left_out in dict.fromkeys(("", WAYS[seed // PARTS % len(WAYS)])):
+            found = differences(random_graph(seed), left_out)
+            assert not found, f"seed {seed} without {left_out or 'nothing'}: {found}\n{random_graph(seed).graph}"
