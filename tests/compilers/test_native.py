@@ -426,3 +426,17 @@ def test_compiled_code_is_shared_and_freed() -> None:
     del first, second
     gc.collect()
     assert len(jit._CODE) == before
+
+
+@pytest.mark.parametrize("floating", [np.float32, np.float64])
+@pytest.mark.parametrize("integer", [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)])
+def test_a_cast_to_an_integer_saturates_in_each_lane(floating, integer: str) -> None:
+    limits = np.iinfo(integer)
+    edges = [floating(limits.min), floating(limits.max), floating(0), floating(2.5)]
+    around = [np.nextafter(edge, side, dtype=floating) for edge in edges for side in (-np.inf, np.inf)]
+    x = np.array([*edges, *around, -1, -0.75, -1.5, 127.5, 255.5, 1e30, -1e30, np.inf, -np.inf, np.nan], floating)
+    x = np.resize(x, 67)
+    exact = [0 if np.isnan(each) else min(max(limits.min, int(np.clip(each, -1e25, 1e25))), limits.max) for each in x]
+    cast = native(lambda x: x.astype(integer))
+    for size in (1, 7, 33, 67):
+        np.testing.assert_array_equal(cast(x[:size]), np.array(exact[:size], integer))

@@ -322,13 +322,30 @@ def cast(e: Emit, x: Value, dtype: DType) -> Value:
     if _is_float(e):
         if dtype.kind == "float":
             return (b.fpext if dtype.bits > e.dtype.bits else b.fptrunc)(x, target)
-        name = "fptosi.sat" if dtype.kind == "signed" else "fptoui.sat"
-        return call_intrinsic(b, name, (x,), target, (target, x.type))
+        return _saturated(e, x, dtype)
     if dtype.kind == "float":
         return (b.sitofp if e.dtype.kind == "signed" else b.uitofp)(x, target)
     if e.dtype.kind == "bool" or dtype.bits > e.dtype.bits:
         return (b.sext if e.dtype.kind == "signed" else b.zext)(x, target)
     return b.trunc(x, target) if dtype.bits < e.dtype.bits else x
+
+
+def _saturated(e: Emit, x: Value, dtype: DType) -> Value:
+    """A float as an integer: LLVM's own saturating conversion is for one element, it takes a vector apart."""
+    b, target, is_signed = e.builder, vector(in_register(dtype), e.lanes), dtype.kind == "signed"
+    if e.lanes == 1:
+        return call_intrinsic(b, f"fpto{'si' if is_signed else 'ui'}.sat", (x,), target, (target, x.type))
+    if dtype.bits < 32:  # the limits are floats: any processor converts what lies between them to 32 bits
+        low, high = e.number(float(dtype.min)), e.number(float(dtype.max))
+        above = b.select(e.less(low, x), x, low)
+        wide = b.fptosi(b.select(e.less(above, high), above, high), vector(ir.IntType(32), e.lanes))
+        whole = b.trunc(wide, target)
+    else:
+        low, end = e.number(float(dtype.min)), e.number(2.0 * (dtype.max // 2 + 1))
+        whole = (b.fptosi if is_signed else b.fptoui)(x, target)  # where that is undefined, it isn't selected
+        whole = b.select(_compare(e, ">=", x, low), whole, splat_constant(in_register(dtype), e.lanes, dtype.min))
+        whole = b.select(_compare(e, ">=", x, end), splat_constant(in_register(dtype), e.lanes, dtype.max), whole)
+    return b.select(e.is_nan(x), splat_constant(in_register(dtype), e.lanes, 0), whole) if is_signed else whole
 
 
 def bitcast(e: Emit, x: Value, dtype: DType) -> Value:
