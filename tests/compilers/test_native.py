@@ -440,3 +440,20 @@ def test_a_cast_to_an_integer_saturates_in_each_lane(floating, integer: str) -> 
     cast = native(lambda x: x.astype(integer))
     for size in (1, 7, 33, 67):
         np.testing.assert_array_equal(cast(x[:size]), np.array(exact[:size], integer))
+
+
+@pytest.mark.parametrize("dtype", [np.bool_, np.uint8, np.int16, np.float32, np.int64, np.complex64])
+@pytest.mark.parametrize("step", [1, 2, 3, 4, 5, -1, -2, -3, -4, -5])
+def test_elements_some_steps_apart_and_elements_by_index(step: int, dtype, rng) -> None:
+    """Memory ends where they end, and so does what is read."""
+
+    def f(x, i):
+        apart = x[::step]
+        kept = np.where(i % 3 == 0, apart[i], x[i])
+        return apart | apart if apart.dtype == bool else apart + apart, apart[i], kept, (apart == apart[0]).sum()
+
+    for count in (1, 7, 17, 33, 64):
+        x = rng.integers(0, 2 if dtype is np.bool_ else 99, (count - 1) * abs(step) + 1).astype(dtype)
+        i = rng.integers(-count, count, 41)
+        for result, expected in zip(native(f)(x, i), f(x, i), strict=True):
+            np.testing.assert_array_equal(result, expected)

@@ -39,6 +39,7 @@ from lamina.program.record import REDUCTIONS, Kernel, Site, Store, Term, in_orde
 Fail = Callable[[ir.IRBuilder, Value, Callable[[], Sequence[Value]], Site], None]
 
 _FEW = 16  # a reduction of fewer elements goes across the lanes where it can
+_NEAR = 4  # elements that are so far apart or less are read with what is between them
 _SMALL = 12  # terms of a reduction that has several vectors of accumulators
 
 
@@ -339,9 +340,10 @@ class _Nest:
 
     def _position(self, layout: Layout, lanes: int) -> Value:
         start = self.at.start(layout)
-        if lanes == 1:
-            return start
-        stride = self.at.lane_stride(layout)
+        return start if lanes == 1 else self._steps(start, self.at.lane_stride(layout), lanes)
+
+    def _steps(self, start: Value, stride: int, lanes: int) -> Value:
+        """A number for each lane, by a stride more than the one before."""
         steps = ir.Constant(ir.VectorType(INDEX, lanes), [lane * stride for lane in range(lanes)])
         return self.b.add(splat(self.b, start, lanes), steps)
 
@@ -359,10 +361,17 @@ class _Nest:
             else:
                 moving.append(by)
         mask, stride = self._where(conditions, lanes), self.at.lane_stride(layout) if lanes > 1 else 0
-        element, is_run = part_of(dtype), lanes > 1 and not moving and stride == 1
-        if element is dtype and is_run:
-            return self._loaded(term, self.at.read_vector(buffer, dtype, start, lanes, mask))
-        if is_run and mask is None and not self.at.rest:
+        element, is_plain = part_of(dtype), lanes > 1 and not moving and mask is None and not self.at.rest
+        if element is dtype:
+            if lanes == 1:
+                return self._loaded(term, self.at.read(buffer, dtype, self._safe(start, mask)))
+            if not moving and stride == 1:
+                return self._loaded(term, self.at.read_vector(buffer, dtype, start, lanes, mask))
+            if is_plain and abs(stride) <= _NEAR:
+                return self._loaded(term, self.at.read_apart(buffer, dtype, start, lanes, stride))
+            if moving and dtype.bits >= 32:
+                return self.at.gathered(buffer, dtype, self._places(start, stride, moving), mask)
+        if is_plain and stride == 1:
             both = self.at.read_vector(buffer, element, self.b.mul(start, INDEX(2)), 2 * lanes, None)
             return tuple(picked(self.b, both, range(part, 2 * lanes, 2)) for part in range(2))
         places = []
@@ -374,10 +383,17 @@ class _Nest:
                 position = self._safe(position, mask if lanes == 1 else self.b.extract_element(mask, INDEX(lane)))
             places.append(position)
         if element is dtype:
-            return self._loaded(term, self.at.gathered(buffer, dtype, places, lanes))
+            return self._loaded(term, self.at.collected(buffer, dtype, places, lanes))
         twice = [self.b.mul(place, INDEX(2)) for place in places]
         second = [self.b.add(place, INDEX(1)) for place in twice]
-        return tuple(self.at.gathered(buffer, element, each, lanes) for each in (twice, second))
+        return tuple(self.at.collected(buffer, element, each, lanes) for each in (twice, second))
+
+    def _places(self, start: Value, stride: int, moving: Sequence[Value]) -> Value:
+        """The position of each lane."""
+        places = self._steps(start, stride, self.lanes)
+        for by in moving:
+            places = self.b.add(places, by)
+        return places
 
     def _where(self, conditions: Sequence[Term], lanes: int) -> Value:
         """All of the conditions; None where there are none."""

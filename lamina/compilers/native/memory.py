@@ -6,8 +6,8 @@ from llvmlite import ir
 
 from lamina.compilers.native.axes import Axis
 from lamina.compilers.native.scalar import Value, call_intrinsic
-from lamina.compilers.native.types import INDEX, in_memory
-from lamina.compilers.native.vectors import first_lanes
+from lamina.compilers.native.types import BIT, INDEX, POINTER, in_memory, splat_constant
+from lamina.compilers.native.vectors import first_lanes, picked
 from lamina.dtype import DType
 from lamina.layout import Layout
 
@@ -51,8 +51,36 @@ class Access:
         args = (address, ir.IntType(32)(align), mask, ir.Constant(kind, None))
         return call_intrinsic(self.b, "masked.load", args, kind, (kind, address.type))
 
-    def gathered(self, buffer: int, dtype: DType, places: Sequence[Value], lanes: int) -> Value:
-        """The elements at these places, a lane each."""
+    def read_apart(self, buffer: int, dtype: DType, start: Value, lanes: int, stride: int) -> Value:
+        """Elements by a small stride apart: vectors from the first to the last of them, and then what is wanted."""
+        b, step = self.b, abs(stride)
+        last = (lanes - 1) * step
+        first = start if stride > 0 else b.sub(start, INDEX(last))
+        offsets = [*range(0, last + 1 - lanes, lanes), last + 1 - lanes]
+        places = [lane * step for lane in range(lanes)]
+        value = None
+        for offset in offsets:
+            more = self.read_vector(buffer, dtype, b.add(first, INDEX(offset)), lanes, None)
+            here = [place - offset if offset <= place < offset + lanes else -1 for place in places]
+            if value is None:
+                value = picked(b, more, [max(place, 0) for place in here])
+            else:
+                order = [lane if place < 0 else lanes + place for lane, place in enumerate(here)]
+                value = picked(b, value, order, more)
+        return value if stride > 0 else picked(b, value, range(lanes - 1, -1, -1))
+
+    def gathered(self, buffer: int, dtype: DType, places: Value, mask: Value) -> Value:
+        """The elements at these places, in a vector; where a mask is given, those of it, and zeros."""
+        lanes = places.type.count
+        addresses, kind = self.address(buffer, dtype, places), ir.VectorType(in_memory(dtype), lanes)
+        addresses.type = ir.VectorType(POINTER, lanes)  # llvmlite takes it for one pointer
+        mask = self.used(mask, lanes)
+        mask = splat_constant(BIT, lanes, 1) if mask is None else mask
+        args = (addresses, ir.IntType(32)(dtype.numpy.alignment), mask, ir.Constant(kind, None))
+        return call_intrinsic(self.b, "masked.gather", args, kind, (kind, addresses.type))
+
+    def collected(self, buffer: int, dtype: DType, places: Sequence[Value], lanes: int) -> Value:
+        """The elements at these places, read one by one, a lane each."""
         if lanes == 1:
             return self.read(buffer, dtype, places[0])
         value: Value = ir.Constant(ir.VectorType(in_memory(dtype), lanes), ir.Undefined)
