@@ -109,7 +109,8 @@ class _Nest:
         if is_row and self.kept and self._goes_across():
             axis, is_row = self.kept - 1, False
         lanes = max(vector_bytes // widest, 1)
-        if is_row and len(self.terms) <= _SMALL and self.axes[axis].extent >= 8 * lanes:
+        is_reduction = self.kept < len(self.axes)
+        if is_reduction and len(self.terms) <= _SMALL and self.axes[axis].extent >= 8 * lanes:
             lanes *= 4  # so many additions may be on their way at once
         while lanes > 1 and lanes >= 2 * self.axes[axis].extent:
             lanes //= 2
