@@ -14,10 +14,18 @@ EXTENT = 1_500
 
 def copy_bandwidth(threads: int) -> float:
     """Bytes a second, read and written, of so many threads that copy at once."""
-    source, target = np.ones(COPIED // 8), np.ones(COPIED // 8)
-    parts = [slice(i * len(source) // threads, (i + 1) * len(source) // threads) for i in range(threads)]
-    with ThreadPoolExecutor(threads) as pool:
-        return 2 * COPIED / _median(lambda: list(pool.map(lambda part: np.copyto(target[part], source[part]), parts)))
+    return 2 * COPIED / _median(copying(2 * COPIED, threads))
+
+
+def copying(nbytes: int, threads: int) -> Callable[[], object]:
+    """A call in which so many threads copy so many bytes in all, read and written."""
+    count = max(nbytes // 16, 1)
+    source, target = np.ones(count), np.ones(count)
+    if threads == 1:
+        return lambda: np.copyto(target, source)
+    pool = ThreadPoolExecutor(threads)
+    parts = [slice(i * count // threads, (i + 1) * count // threads) for i in range(threads)]
+    return lambda: list(pool.map(lambda part: np.copyto(target[part], source[part]), parts))
 
 
 def products(dtype: type) -> float:

@@ -20,8 +20,10 @@ from typing import Any
 
 import numpy as np
 
+import lamina
 from lamina.errors import LaminaWarning
 
+from .ceilings import copying
 from .competitors import FORMS, Form
 from .programs import named
 from .programs.program import Program
@@ -170,10 +172,10 @@ def short(text: str) -> str:
     return line if len(line) <= LONGEST_REASON else line[: LONGEST_REASON - 1] + "…"
 
 
-def copying(nbytes: int) -> Form:
-    """A copy of so many bytes in all, read and written, by one thread: what memory allows."""
-    source, target = np.ones(max(nbytes // 16, 1)), np.ones(max(nbytes // 16, 1))
-    return Form("copy", "", lambda: lambda *_: np.copyto(target, source))
+def copy_of(nbytes: int) -> Form:
+    """A copy of so many bytes in all, read and written, by as many threads as lamina's kernels: what memory allows."""
+    call = copying(nbytes, lamina.get_num_threads())
+    return Form("copy", "", lambda: lambda *_: call())
 
 
 def measure(program: Program, size: str, forms: Sequence[Form], seconds: float, limit: float) -> None:
@@ -183,7 +185,7 @@ def measure(program: Program, size: str, forms: Sequence[Form], seconds: float, 
     nbytes = sum(each.nbytes for each in arrays_in([*program.made(size), expected]))
     say("bytes", program=program.name, bytes=nbytes)
     runners = []
-    for form in [*forms, *([copying(nbytes)] if program.bound == "memory" else [])]:
+    for form in [*forms, *([copy_of(nbytes)] if program.bound == "memory" else [])]:
         runner = Runner(program, form, size, limit)
         try:
             with warnings.catch_warnings(record=True) as caught:
