@@ -17,7 +17,7 @@ from lamina.expr import OPS, Expr, Graph, describe, value_of, with_effects
 from lamina.expr.containers import describe_structure, flatten, map_leaves, unflatten
 from lamina.expr.tree import nodes_of, operands, post_order
 from lamina.layout import Layout, move
-from lamina.roots import placed
+from lamina.roots import placed, recast
 
 Environment = dict[Expr, Any]
 Step = Callable[[Environment], Any]
@@ -395,13 +395,17 @@ def _seen(layout: Layout, lengths: Sequence[tuple[int, Expr]], env: Environment)
 
 
 def _view(node: Expr, plan: _Plan) -> Step:
-    root, layout, shifts, lengths = node.args
+    root, layout, shifts, lengths = node.args[:4]
+    # other bytes than 0 and 1 are True too
+    seen_as = np.dtype(np.uint8) if node.dtype == dt.bool != root.dtype else node.dtype.numpy
 
     def step(env: Environment) -> Any:
         # a view of NumPy's, whose strides are the layout's: what follows adds up in the order that NumPy would
-        memory, by = np.ascontiguousarray(env[root]), [(env[by], stride) for by, stride in shifts]
+        memory = recast(np.ascontiguousarray(env[root]), seen_as)
+        by = [(env[by], stride) for by, stride in shifts]
         if not lengths:
-            return _placed(memory, layout, by)
+            part = _placed(memory, layout, by)
+            return part if part.dtype == node.dtype.numpy else part != 0
         seen = _seen(layout, lengths, env)
         padded = np.full(layout.shape, plan.beyond(memory.dtype), memory.dtype)
         padded[tuple(map(slice, seen.shape))] = _placed(memory, seen, by)
@@ -417,7 +421,7 @@ def _update(node: Expr, plan: _Plan) -> Step:
         result = np.array(env[root], order="C")
         seen = _seen(layout, lengths, env)
         part = env[value][tuple(map(slice, seen.shape))]
-        _placed(result, seen, [(env[by], stride) for by, stride in shifts])[...] = part
+        _placed(recast(result, part.dtype), seen, [(env[by], stride) for by, stride in shifts])[...] = part
         return result
 
     return step

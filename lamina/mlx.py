@@ -181,6 +181,8 @@ def reason_against(node: Expr, dtypes: Mapping[DType, Any] = DTYPES) -> str:
         return f"MLX has no such op for {node.args[-1]!r}"
     if node.op in OPS and OPS[node.op].family is Family.REDUCTION and 0 in first.shape:
         return "MLX reads beyond arrays without elements"
+    if node.op in ("view", "update") and first.dtype != (node if node.op == "view" else node.args[-1]).dtype:
+        return "a view of MLX's as another dtype has a last axis of its own"
     return ""
 
 

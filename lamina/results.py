@@ -13,7 +13,7 @@ from lamina.arguments import Arguments
 from lamina.array import Array, from_numpy, to_numpy
 from lamina.expr.containers import unflatten
 from lamina.layout import Layout
-from lamina.roots import Root, memory_of, placed
+from lamina.roots import Root, memory_of, placed, recast
 from lamina.trace.build import NUMBER_DTYPES
 from lamina.trace.mixed import decoded
 from lamina.trace.staging import Output, Traced
@@ -47,6 +47,8 @@ def returned(
 
     def seen(memory: np.ndarray, leaf: Output) -> np.ndarray:
         shift = sum(int(results[place]) * stride for place, stride in leaf.shifts)
+        if leaf.recast is not None:
+            memory = recast(memory, leaf.recast)
         if not leaf.lengths:
             return placed(memory, leaf.layout, shift)
         whole = leaf.layout or Layout.contiguous(memory.shape)
@@ -75,7 +77,7 @@ def returned(
             assert isinstance(root, Root)
             for member in root.members:
                 is_all_of_it = member.layout == leaf.layout and leaf.node.shape == arrays[member.place].shape
-                if is_all_of_it and not leaf.shifts and not leaf.lengths and not leaf.is_frozen:
+                if is_all_of_it and leaf.recast is None and not leaf.shifts and not leaf.lengths and not leaf.is_frozen:
                     return leaves[arguments.arrays[member.place]]
             # an argument's own memory, also where a copy of it (in the machine's byte order) was computed with
             array = seen(np.asarray(memory_of(root, given_arrays), order="C"), leaf)

@@ -138,3 +138,11 @@ def placed(memory: np.ndarray, layout: Layout | None, shift: int = 0) -> np.ndar
         flat[layout.offset + shift :], layout.shape, [stride * width for stride in layout.strides]
     )
     return view  # type: ignore[no-any-return]
+
+
+def recast(memory: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """A contiguous memory seen as elements of another dtype, as many as it has all of; itself where it is of that."""
+    if memory.dtype == dtype:
+        return memory
+    data = memory.reshape(-1).view(np.uint8)
+    return data[: data.size - data.size % dtype.itemsize].view(dtype)

@@ -31,7 +31,6 @@ def raised(function, *args) -> BaseException:
 @pytest.mark.parametrize(
     ("program", "kind", "says"),
     [
-        (lambda x: x.view(np.int64), AttributeError, "no attribute 'view'. Use x.astype(dtype)"),
         (lambda x: list(x.flat), AttributeError, "no attribute 'flat'. Use x.reshape(-1)"),
         (lambda x: x.strides, AttributeError, "no attribute 'strides'. Use lamina.asarray(x).layout outside"),
         (lambda x: x.tobytes(), AttributeError, "no attribute 'tobytes'. Use lamina.runtime_call"),
@@ -278,7 +277,6 @@ def test_a_method_names_its_arguments_without_self() -> None:
 
 DEMANDS = {
     "range": (lambda x: list(range(x.astype(int)[0, 0])), "int(…)", "x.astype(np.int64)"),
-    "item": (lambda x: x[0, 0].item(), "item()", "the value itself"),
     "complex": (lambda x: complex(x[0, 0]), "complex(…)", "x.astype(np.complex128)"),
     "an array": (lambda x: np.lib.stride_tricks.as_strided(x), "a conversion to a NumPy array", "lamina.runtime_call"),
     "index": (lambda x: [1, 2][x.astype(int)[0, 0]], "an index, a length or range(…)", "lamina.fori_loop"),
@@ -305,9 +303,11 @@ def test_a_demand_says_what_was_wanted_of_what_and_what_to_write(name: str) -> N
         lambda x: np.asarray(x),
         lambda x: max(x[0]),
         lambda x: bool(x.any() and x.all()),
+        lambda x: x[0, 0].item(),
+        lambda x: x.tolist(),
         lambda x: x.__setitem__(0, 1.0),
     ],
-    ids=["if", "float", "np.asarray", "max", "and", "setitem"],
+    ids=["if", "float", "np.asarray", "max", "and", "item", "tolist", "setitem"],
 )
 def test_what_was_a_demand_is_a_program(function) -> None:
     for x in (X.copy(), -X, np.arange(6.0).reshape(2, 3)):

@@ -221,7 +221,7 @@ def diagonal_of(value: Value, first: int, second: int, offset: int = 0) -> Value
         [*(strides[axis] for axis in rest), strides[first] + strides[second]],
         layout.offset + before * strides[first] + after * strides[second],
     )
-    return emit("view", value, diagonal, (), ()) if cell is None else Value.alias(cell, diagonal, value.shifts)
+    return emit("view", value, diagonal, (), ()) if cell is None else value.through(diagonal, value.shifts)
 
 
 # Contractions

@@ -22,14 +22,13 @@ from lamina.trace.build import (
     emit,
     frozen,
     perform_check,
-    scope_now,
     to_dtype,
     with_kind,
 )
-from lamina.trace.component import Component
 from lamina.trace.elementwise import elementwise, promoted
 from lamina.trace.function import function
 from lamina.trace.order import axes_in, choose, in_order_of, laid_out
+from lamina.trace.recast import part
 from lamina.trace.value import Kind, Value
 
 # fmt: off
@@ -299,12 +298,6 @@ def complex(x1: Any, x2: Any, /) -> Value:
     return elementwise("complex", *(to_dtype(part, dtype) for part in parts))
 
 
-def _part(op: str, value: Value) -> Value:
-    if value.cell is None or not value.is_traced:
-        return in_order_of(value, lambda v: emit(op, v, kind=v.kind))
-    return Value.alias(Component(scope_now(), op, value), None)
-
-
 @function
 def real(x: Any, /) -> Value:
     """The real part; a real array is its own real part.
@@ -315,7 +308,7 @@ def real(x: Any, /) -> Value:
     """
     value = as_value(x)
     if value.dtype.kind == "complex":
-        return _part("real", value)
+        return part("real", value)
     # a Python bool has the integer 1 or 0 as its real part, an array has itself
     return to_dtype(value, dt.int64) if value.kind is Kind.NUMBER and value.dtype == dt.bool else value
 
@@ -330,7 +323,7 @@ def imag(x: Any, /) -> Value:
     """
     value = as_value(x)
     if value.dtype.kind == "complex":
-        return _part("imag", value)
+        return part("imag", value)
     dtype = dt.int64 if value.kind is Kind.NUMBER and value.dtype == dt.bool else value.dtype
     zeros = in_order_of(value, lambda v: with_kind(broadcast_to(constant(0, dtype), v.shape), v.kind))
     return frozen(zeros)
@@ -348,7 +341,7 @@ def angle(z: Any, deg: bool = False) -> Value:
     """
     value = decayed(as_value(z))
     is_complex = value.dtype.kind == "complex"
-    parts = (_part("imag", value), _part("real", value)) if is_complex else (0, value)
+    parts = (part("imag", value), part("real", value)) if is_complex else (0, value)
     result = elementwise("atan2", *parts)
     return elementwise("multiply", result, 180 / math.pi) if deg else result
 

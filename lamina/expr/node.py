@@ -26,9 +26,12 @@ op                 args                                                scope
                    of the root's memory (C order) that the layout
                    names; shifts are ``(node, stride)`` pairs that
                    move it; lengths are ``(axis, node)`` pairs: what
-                   is beyond them along the axis is not specified
+                   is beyond them along the axis is not specified;
+                   a dtype behind them: of the memory's bytes, seen
+                   as elements of it, which the layout counts
 ``update``         ``(root, layout, shifts, lengths, value)``: the     parent
-                   root with those elements replaced, up to the lengths
+                   root with those elements replaced, up to the lengths;
+                   they are seen as the value's dtype, whatever the root's
 =================  ==================================================  ===============================================
 
 Inner scopes read their inputs through ``parameter`` nodes: a ``while``'s from ``arg``, a ``fun``'s from ``params``, a

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from lamina import dtype as dt
+from lamina.dtype import DType
 from lamina.expr.containers import leaves_of
 from lamina.expr.node import Expr, describe, value_of
 from lamina.expr.tree import nodes_of
@@ -128,8 +129,11 @@ def _move(x: Expr, movement: Any) -> Result:
     return x.dtype, movement.fit(x.shape)[0]
 
 
-def _expect_view(name: str, root: Expr, layout: Layout, shifts: Any, lengths: Any) -> None:
+def _expect_view(name: str, root: Expr, layout: Layout, shifts: Any, lengths: Any, dtype: Any) -> None:
     _expect(name, "layout", layout, Layout)
+    _expect(name, "dtype", dtype, DType)
+    if dtype != root.dtype and (dtype.is_packed or root.dtype.is_packed):
+        raise TypeError(f"{name}: memory of {root.dtype} can't be seen as {dtype}: elements are narrower than a byte")
     _expect(name, "shifts", shifts, tuple)
     _expect(name, "lengths", lengths, tuple)
     for pair in shifts:
@@ -146,7 +150,7 @@ def _expect_view(name: str, root: Expr, layout: Layout, shifts: Any, lengths: An
         raise ValueError(f"{name}: lengths are of increasing axes below {len(layout.shape)}, but these are of {axes}")
     # shifts move it at run time, and lengths cut it: what stays is how far it reaches
     least = Layout([1 if i in axes and n else n for i, n in enumerate(layout.shape)], layout.strides, layout.offset)
-    elements = math.prod(root.shape)
+    elements = math.prod(root.shape) * root.dtype.numpy.itemsize // dtype.numpy.itemsize
     low, high = least.span
     if high - (low if shifts else 0) > elements:
         raise ValueError(f"{name}: the layout {layout} reaches beyond the {elements} elements of its root")
@@ -157,16 +161,18 @@ def _expect_integer(name: str, what: str, node: Expr) -> None:
         raise TypeError(f"{name}: {what} must be one integer, but it is {describe(node.dtype, node.shape)}")
 
 
-def _view(root: Expr, layout: Layout, shifts: Any, lengths: Any) -> Result:
-    _expect_view("view", root, layout, shifts, lengths)
-    return root.dtype, layout.shape
+def _view(root: Expr, layout: Layout, shifts: Any, lengths: Any, dtype: Any = None) -> Result:
+    seen = root.dtype if dtype is None else dtype
+    _expect_view("view", root, layout, shifts, lengths, seen)
+    return seen, layout.shape
 
 
 def _update(root: Expr, layout: Layout, shifts: Any, lengths: Any, value: Expr) -> Result:
-    _expect_view("update", root, layout, shifts, lengths)
+    _expect("update", "value", value, Expr)
+    _expect_view("update", root, layout, shifts, lengths, value.dtype)
     if not layout.is_distinct:
         raise ValueError(f"update: two indices of the layout {layout} reach one element; expected a distinct layout")
-    _expect_results("update", (root.dtype, layout.shape), (value.dtype, value.shape))
+    _expect_results("update", (value.dtype, layout.shape), (value.dtype, value.shape))
     return root.dtype, root.shape
 
 

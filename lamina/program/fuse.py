@@ -99,7 +99,7 @@ def merge(first: Kernel, second: Kernel, terms: Terms) -> Kernel | None:
     for term in b.terms:
         if term.op == "load" and term.static[0] in a.writes:
             found = known.get(term.static[:2])
-            if found is None or term.args:
+            if found is None or term.args or found.dtype is not term.dtype:
                 return None
             replacements[term] = found
     joined = tuple(_substituted(store, replacements, a.stores, reduced, terms) for store in b.stores)
@@ -173,8 +173,11 @@ def stages(stores: Iterable[Store], reduced: tuple[int, ...]) -> dict[Term, int]
 def _is_in_place(kernel: Kernel) -> bool:
     """Whether what starts as an old buffer is written only where nothing else of that is read."""
     roots = [each for store in kernel.stores for each in (*(by for by, _ in store.shifts), store.term)]
+    loads = [term for term in kernel.terms if term.op == "load"]
     for store in kernel.stores:
         if store.base is not None:
+            if any(term.dtype is not store.term.dtype for term in loads if term.static[0] == store.base):
+                return False  # the elements of one dtype are others than those of another
             if kernel.reduced:
                 return False  # a later pass over the row would read what an earlier one has written
             layout = spread(store.layout, kernel.space, kernel.reduced)

@@ -255,7 +255,9 @@ def _shift(scope: Scope, node: Expr) -> Shifts:
     root, layout, shifts, lengths = node.args[:4]
     if not layout.numel or not (shifts or lengths):
         return ()
-    terms, size, over = scope.terms, numel_of(root.shape), Broadcast(layout.shape)
+    dtype = node.dtype if node.op == "view" else node.args[4].dtype
+    size = numel_of(root.shape) * root.dtype.numpy.itemsize // dtype.numpy.itemsize
+    terms, over = scope.terms, Broadcast(layout.shape)
     given = [(_cast(terms, scope.moved(by, over), dt.int64), stride) for by, stride in shifts if stride]
     if lengths:
         ends = {axis: _cast(terms, scope.moved(length, over), dt.int64) for axis, length in lengths}
@@ -332,9 +334,9 @@ def _along(shape: Shape, axis: int) -> Layout:
 
 
 def _view(scope: Scope, node: Expr) -> Any:
-    root, layout, _, _ = node.args
+    root, layout = node.args[:2]
     term = scope.value(root)
-    if term.op == "constant":  # every element is this one, wherever it is
+    if term.op == "constant" and node.dtype == root.dtype:  # every element is this one, wherever it is
         checks = tuple(by for by, stride in _shift(scope, node) if stride is not None)
         scope.set(node, scope.terms.make("with", (term, *checks), node.dtype) if checks else term)
         return None
@@ -343,6 +345,8 @@ def _view(scope: Scope, node: Expr) -> Any:
     shifts = _shift(scope, node)
     static = (buffer, layout, tuple(stride for _, stride in shifts))
     scope.set(node, scope.terms.make("load", tuple(by for by, _ in shifts), node.dtype, static))
+    if node.dtype != root.dtype:  # what a buffer holds is read as such by this kernel alone
+        scope.keep(node, "its memory is seen as another dtype")
     return None
 
 
@@ -352,13 +356,14 @@ def _update(scope: Scope, node: Expr) -> Any:
     if not layout.numel:
         scope.set(node, scope.value(root))
         return None
-    if layout == Layout.contiguous(root.shape) and not lengths:
+    is_recast = value.dtype != root.dtype
+    if layout == Layout.contiguous(root.shape) and not lengths and not is_recast:
         scope.set(node, term)
         return None
     base = scope.buffer_of(scope.value(root), root.shape, root.source, "a part of it is written")
     scope.values[root] = scope.terms.load(base, root.dtype, Layout.contiguous(root.shape))
     shifts = _shift(scope, node)
-    if not reads_in_place(term, base, layout, shifts):
+    if not reads_in_place(term, base, layout, shifts) or (is_recast and base in term.reads):
         term = scope.keep_apart(value, base)
     if base not in scope.whole.fixed:
         _rescue(scope, base, root, node)

@@ -157,7 +157,8 @@ class Scope:
         if term.op != "load" or term.args:
             return None
         buffer, layout, _ = term.static
-        is_whole = layout == Layout.contiguous(shape) and self.whole.buffers[buffer].numel == layout.numel
+        held = self.whole.buffers[buffer]
+        is_whole = layout == Layout.contiguous(shape) and held.numel == layout.numel and held.dtype == term.dtype
         return buffer if is_whole else None
 
     def keep(self, node: Expr, why: str) -> Term:

@@ -251,6 +251,29 @@ def _turned(log: list[Any]) -> Made:
 PROGRAMS["views of turned memory and updates of none"] = Program(_turned)
 
 
+def _recast(log: list[Any]) -> Made:
+    """Memory that is read and written as elements of other dtypes than its own."""
+    root = Expr("parameter", (0,), lamina.float64, (3, 4))
+    at, octets = Expr("parameter", (1,), lamina.int64, ()), Expr("parameter", (2,), lamina.uint8, (5,))
+    bits = build("view", root, Layout((4, 3), (1, 4)), (), (), lamina.int64)
+    parts = build("view", root, Layout((3,), (-3,), 9), ((at, 8),), (), lamina.uint8)
+    pairs = build("view", root, Layout((6,), (1,)), (), (), lamina.complex128)
+    doubled = build("multiply", root, root)
+    low = build("view", doubled, Layout((3, 4), (8, 2)), (), (), lamina.uint32)
+    # each element written is read as another dtype, beside those that the write changes
+    turned = build("view", doubled, Layout((3, 4), (4, 1)), (), (), lamina.int64)
+    written = build("update", doubled, Layout((3, 4), (8, 2), 1), (), (), build("cast", turned, lamina.uint32))
+    flipped = build("update", octets, Layout((2,), (2,), 1), (), (), build("iota", 2, lamina.int8))
+    truths = build("view", flipped, Layout((5,), (1,)), (), (), lamina.bool)
+    unread = build("view", octets, Layout((0,), (1,)), (), (), lamina.float64)
+    results = (bits, parts, pairs, low, written, doubled, flipped, truths, build("cast", truths, lamina.int64), unread)
+    given = np.array([0, 1, 2, 200, 255], np.uint8)
+    return Graph((root, at, octets), results), [[MATRIX, np.asarray(i), given] for i in (0, 5, 11, 12)]
+
+
+PROGRAMS["memory seen as other dtypes"] = Program(_recast)
+
+
 def _lengths(log: list[Any]) -> Made:
     root = Expr("parameter", (0,), lamina.float64, (3, 4))
     length, at = (Expr("parameter", (i,), lamina.int64, ()) for i in (1, 2))

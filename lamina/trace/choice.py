@@ -170,7 +170,7 @@ def cells_of(array: Value) -> list[Cell]:
 
 
 def _key(leaf: Value) -> Any:
-    return leaf.cell, leaf.whole_layout, tuple((id(by), stride) for by, stride in leaf.shifts)
+    return leaf.cell, leaf.dtype, leaf.whole_layout, tuple((id(by), stride) for by, stride in leaf.shifts)
 
 
 def same_alias(a: Value, b: Value) -> bool:

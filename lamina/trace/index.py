@@ -222,8 +222,7 @@ def _shifted(x: Value, key: Key) -> Value:
             shifts.append((_within(item.index, layout.shape[axis], item.axis), layout.strides[axis]))
     shape = tuple(layout.shape[axis] for axis in kept)
     seen = Layout(shape, [layout.strides[axis] for axis in kept], layout.offset)
-    assert x.cell is not None
-    return Value.alias(x.cell, seen, tuple(shifts))
+    return x.through(seen, tuple(shifts))
 
 
 def _within(index: Value, extent: int, axis: int) -> Value:

@@ -209,7 +209,8 @@ class Merge:
         shifts = tuple((self._guarded(by), stride) for by, stride in value.shifts)
         if place is None and all(by is was for (by, _), (was, _) in zip(shifts, value.shifts, strict=True)):
             return value
-        seen = Value.alias(value.cell if place is None else self.results[place], value.layout, shifts)  # type: ignore[arg-type]
+        cell: Any = value.cell if place is None else self.results[place]
+        seen = Value.alias(cell, value.layout, shifts, dtype=value.dtype)
         seen.is_frozen = value.is_frozen
         return seen
 

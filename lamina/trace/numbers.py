@@ -85,7 +85,7 @@ def compute(op: str, *operands: Any) -> Value:
         known = _beyond_int64(op, *operands)
         if known is not None:
             return known
-    values = [_as_number(as_value(operand)) for operand in operands]
+    values = [as_python(as_value(operand)) for operand in operands]
     types = [NUMBER_TYPES[value.dtype] for value in values]
     result = NUMBER_DTYPES[_result_type(op, *types)]
     if not (op in _BITS and result == dt.bool):
@@ -102,7 +102,7 @@ def compute(op: str, *operands: Any) -> Value:
 FUNCTIONS["number_operator"] = compute
 
 
-def _as_number(value: Value) -> Value:
+def as_python(value: Value) -> Value:
     """A 0-d value as the Python number that it converts to."""
     if value.kind is Kind.NUMBER:
         return value

@@ -6,7 +6,6 @@ from lamina.layout.move import Permute
 from lamina.operators import FUNCTIONS
 from lamina.trace.build import broadcast_shape, broadcast_to, emit, permute
 from lamina.trace.choice import choice_at, leaves_of
-from lamina.trace.component import Component
 from lamina.trace.scope import Cell
 from lamina.trace.state import Decides
 from lamina.trace.value import Value
@@ -57,8 +56,6 @@ def _strides_of(array: Value) -> tuple[int, ...]:
                 "an array may be one of several in different orders of memory, which that of a result follows"
             )
         return _strides_of(first)
-    if type(array.cell) is Component and array.layout is None:
-        return _strides_of(array.cell.whole)
     return array.whole_layout.strides
 
 

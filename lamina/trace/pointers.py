@@ -167,7 +167,7 @@ def bound(places: Places, nodes: Sequence[Expr]) -> dict[int, Any]:
             shifts = tuple(
                 (Value(carried["shift", k, j], scope, Kind.NUMBER), stride) for j, stride in enumerate(place.strides)
             )
-            array = Value.alias(cell, place.layout, shifts)
+            array = Value.alias(cell, place.layout, shifts, dtype=place.dtype)
             array.is_frozen = place.is_frozen
             alike.setdefault((place.dtype, place.shape), []).append((test, array))
         groups = [(reduce(_any, (test for test, _ in cases)), chosen(cases)) for cases in alike.values()]
@@ -178,7 +178,8 @@ def bound(places: Places, nodes: Sequence[Expr]) -> dict[int, Any]:
 
 def _place(memory: Cell | Held, array: Value) -> Place:
     assert array.cell is not None
-    is_whole = array.layout == Layout.contiguous(scope_now().read(array.cell).shape)
+    held = scope_now().read(array.cell)
+    is_whole = array.dtype == held.dtype and array.layout == Layout.contiguous(held.shape)
     layout = None if is_whole else array.layout
     strides = tuple(stride for _, stride in array.shifts)
     return Place(memory, array.dtype, array.shape, layout, strides, array.is_frozen)

@@ -30,6 +30,7 @@ from lamina.trace.control import predicate_of
 from lamina.trace.conversions import CONVERSIONS, as_number
 from lamina.trace.creations import CREATIONS
 from lamina.trace.guards import is_users, is_users_class
+from lamina.trace.items import item_, tolist_
 from lamina.trace.names import RUNTIME
 from lamina.trace.objects import MUTATORS, as_stored, expect_own, kept, made, rebound, remember_variables  # noqa: F401  rewritten source calls `rebound`
 from lamina.trace.printed import print_, shown, text  # noqa: F401  rewritten source calls `text`
@@ -44,6 +45,7 @@ this = sys.modules[__name__]
 
 FUNCTIONS["mixed_operator"] = lambda op, result, *operands: mixed.after_operator(op, result, operands)
 FUNCTIONS["settled"] = mixed.settled
+FUNCTIONS["item"], FUNCTIONS["tolist"] = item_, tolist_
 
 # Variables and truth
 
@@ -475,7 +477,7 @@ def getitem(thing: Any, key: Any) -> Any:
     given = seen(thing)
     item = seen(given[key])
     is_whole = item is given and is_array(item)
-    return Value.alias(item.cell, item.layout, item.shifts) if is_whole else item  # a view is another array
+    return item.through(item.layout, item.shifts) if is_whole else item  # a view is another array
 
 
 def _written_arrays() -> set[int]:

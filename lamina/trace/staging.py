@@ -70,6 +70,7 @@ class Output(NamedTuple):
     shifts: tuple[tuple[int, int], ...] = ()  # results that move the layout, each by a stride
     lengths: tuple[tuple[int, int], ...] = ()  # results that cut it, each along an axis
     is_frozen: bool = False  # whether it is read-only
+    recast: np.dtype | None = None  # the dtype as which it sees the memory, where that is of another
 
 
 class Traced(NamedTuple):
@@ -211,7 +212,8 @@ class _Results:
         else:
             shown = self.scope.emit("copy", node) if may_alias(node, self.not_ours) else node
         shifts = tuple((self.keep(node_of(by)), stride) for by, stride in value.shifts)
-        return Output(value.kind, shown, place, value.layout, shifts=shifts, is_frozen=value.is_frozen)
+        recast = None if value.dtype == self.scope.read(cell).dtype else value.dtype.numpy
+        return Output(value.kind, shown, place, value.layout, shifts=shifts, is_frozen=value.is_frozen, recast=recast)
 
 
 def _is_array(leaf: Any) -> bool:

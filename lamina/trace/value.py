@@ -100,7 +100,6 @@ class Unroll(BaseException):
 
 # What NumPy's arrays have and traced ones don't: what to write instead.
 _INSTEAD = {
-    "view": "Use x.astype(dtype) for its values in another dtype, and take a view of its bits before the call",
     "flat": "Use x.reshape(-1), which reads and writes the same elements where x is contiguous",
     **dict.fromkeys(("strides", "flags", "base"), "Use lamina.asarray(x).layout outside of the compiled function"),
     **dict.fromkeys(
@@ -166,11 +165,15 @@ class Value(Operators):
         shifts: "Shifts" = (),
         node: Expr | None = None,
         lengths: "Lengths" = (),
+        dtype: DType | None = None,
     ) -> "Value":
-        """An array that sees a cell's memory through a layout (`None`: all); `node` if its elements have one now."""
+        """An array that sees a cell's memory through a layout (`None`: all); `node` if its elements have one now.
+
+        With a dtype, the memory is seen as elements of it, which are what the layout counts.
+        """
         memory = _scope_now().read(cell)
         value = cls.__new__(cls)
-        value.scope, value.kind, value.dtype = cell.home, Kind.ARRAY, memory.dtype
+        value.scope, value.kind, value.dtype = cell.home, Kind.ARRAY, dtype or memory.dtype
         value.cell, value.layout, value.shifts, value.lengths = cell, layout, shifts, lengths
         value.code, value.codes, value.is_frozen = None, frozenset(), False
         value.shape = memory.shape if layout is None else layout.shape
@@ -178,11 +181,16 @@ class Value(Operators):
         return value
 
     def through(
-        self, layout: Layout | None, shifts: "Shifts", lengths: "Lengths" = (), node: Expr | None = None
+        self,
+        layout: Layout | None,
+        shifts: "Shifts",
+        lengths: "Lengths" = (),
+        node: Expr | None = None,
+        dtype: DType | None = None,
     ) -> "Value":
-        """The same memory seen through another layout, and read-only where this array is."""
+        """The same memory seen through another layout, perhaps as another dtype, and read-only where this array is."""
         assert self.cell is not None
-        seen = Value.alias(self.cell, layout, shifts, node, lengths)
+        seen = Value.alias(self.cell, layout, shifts, node, lengths, dtype or self.dtype)
         seen.is_frozen = self.is_frozen
         return seen
 
@@ -199,9 +207,22 @@ class Value(Operators):
         if memory is not self._version or self._node is None:
             shifts = tuple((scope.lift(by.expr, by.scope), stride) for by, stride in self.shifts)
             lengths = tuple((axis, scope.lift(length.expr, length.scope)) for axis, length in self.lengths)
-            self._node = memory if self.layout is None else scope.emit("view", memory, self.layout, shifts, lengths)
+            recast = () if self.dtype == memory.dtype else (self.dtype,)
+            self._node = (
+                memory if self.layout is None else scope.emit("view", memory, self.layout, shifts, lengths, *recast)
+            )
             self._version = memory
         return self._node
+
+    @property
+    def itemsize(self) -> int:
+        """The bytes of an element."""
+        return self.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """The bytes of all elements."""
+        return self.dtype.nbytes(self.size)
 
     @property
     def whole_layout(self) -> Layout:
@@ -266,6 +287,10 @@ class Value(Operators):
         """The elements in C order (or Fortran's) as one axis: a view of contiguous memory alone, as NumPy's is."""
         return FUNCTIONS["ravel"](self, order)
 
+    def view(self, *dtype: Any, **options: Any) -> "Value":
+        """The same memory, seen as elements of another dtype: what is written there is in this array."""
+        return FUNCTIONS["view"](self, *dtype, **options)  # type: ignore[no-any-return]
+
     # What writes in place
 
     def sort(self, axis: int = -1, kind: Any = None, order: None = None, *, stable: bool | None = None) -> None:
@@ -327,13 +352,13 @@ class Value(Operators):
     def __trunc__(self) -> Any:
         return FUNCTIONS["number_operator"]("trunc", self)
 
-    def item(self, *index: int) -> Any:
-        """A demand for the number itself, which is known while tracing only of an array from outside."""
-        return self.demanded("item()", "the value itself").item(*index)
+    def item(self, *index: Any) -> Any:
+        """The element at an index, or the only one, as a Python number."""
+        return FUNCTIONS["item"](self, *index)
 
     def tolist(self) -> Any:
-        """A demand for the numbers themselves, which are known while tracing only of an array from outside."""
-        return self.demanded("tolist()", "the value itself").tolist()
+        """The elements as Python numbers, in nested lists."""
+        return FUNCTIONS["tolist"](self)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         instead = "a NumPy function that lamina has, or lamina.runtime_call"

@@ -1,7 +1,8 @@
 """Random small NumPy programs as source text, and whether decorating one changes anything that a user can see.
 
 A program is drawn from a seed: assignments, views, in-place writes through views, loops, branches, exchanges of names,
-over arguments of several dtypes and layouts that may share memory. `differences` runs it undecorated and decorated.
+views as another dtype, items and lists as Python numbers, over arguments of several dtypes and layouts that may share
+memory. `differences` runs it undecorated and decorated.
 """
 
 import linecache
@@ -29,6 +30,7 @@ class _Writer:
         self.lines: list[str] = []
         self.arrays: dict[str, Shape] = {}
         self.has_integers = False  # whether an array may be of integers
+        self.recasts: dict[str, int] = {}  # the arguments that may be seen as other dtypes, and their elements' bytes
         self.scalars: list[str] = []
         self.integers: list[str] = []
         self.indices: list[tuple[str, int]] = []  # a loop's index and its bound
@@ -59,7 +61,24 @@ class _Writer:
             return f"{name}[{', '.join(self.index(extent) for extent in self.arrays[name])}]"
         if self.draw.random() < 0.2:
             return f"{self.array_with_elements()}.{self.draw.choice(['sum', 'max', 'min'])}()"
+        if self.draw.random() < 0.15 and not self.has_integers:  # Python's integers don't wrap
+            return self.number(self.array_with_elements())
         return self.draw.choice(options)
+
+    def number(self, name: str) -> str:
+        """An element as a Python number."""
+        shape = self.arrays[name]
+        index = [self.index(extent) for extent in shape]
+        size = int(np.prod(shape))
+        return self.draw.choice(
+            [
+                f"{name}.item({', '.join(index)})",
+                f"{name}.item({self.draw.randrange(-size, size)})",
+                f"{name}[{', '.join(index)}].item()",
+                f"{name}.tolist()" + "".join(f"[{self.draw.randrange(extent)}]" for extent in shape),
+                f"{self.draw.choice(['max', 'min'])}({name}.reshape(-1).tolist())",
+            ]
+        )
 
     def index(self, extent: int) -> str:
         fitting = [name for name, bound in self.indices if bound <= extent]
@@ -148,6 +167,8 @@ class _Writer:
             text, result = f"{name}.{self.draw.choice(['reshape(-1)', 'ravel()'])}", (int(np.prod(shape)),)
         elif choice < 0.4:
             text, result = name, shape
+        elif choice < 0.55 and self.recasts:
+            text, result = self.recast(name)
         else:
             text, result = self.part(name, least=1)
         if depth > 1:
@@ -159,6 +180,18 @@ class _Writer:
             target = self.new("v")
         self.emit(depth, f"{target} = {text}")
         self.arrays[target] = result
+
+    def recast(self, name: str) -> tuple[str, Shape]:
+        """An array seen as integers as wide as its elements; an argument of contiguous rows perhaps as other ones."""
+        if self.draw.random() < 0.5:
+            return f'{name}.view(f"i{{{name}.itemsize}}")', self.arrays[name]
+        name = self.draw.choice(list(self.recasts))
+        *outer, extent = self.arrays[name]
+        old, new = self.recasts[name], self.draw.choice([2, 4, 8])
+        if extent * old % new:
+            new = old
+        kind = "f" if new == old and self.draw.random() < 0.5 else "i"
+        return f'{name}.view("{kind}{new}")', (*outer, extent * old // new)
 
     def bounded(self, text: str, name: str) -> str:
         """A value to write into an array: what an integer makes of one that it doesn't hold is lamina's own."""
@@ -245,7 +278,11 @@ def program(seed: int) -> Program:
     names = ["x", "y"][: len(kinds)]
     for name, (shape, _, _) in zip(names, kinds, strict=True):
         writer.arrays[name] = shape
-    writer.has_integers = any(dtype[0] == "i" for _, dtype, _ in kinds)
+    if draw.random() < 0.3:
+        writer.recasts = {
+            name: int(dtype[1]) for name, (_, dtype, layout) in zip(names, kinds, strict=True) if layout == "C"
+        }
+    writer.has_integers = bool(writer.recasts) or any(dtype[0] == "i" for _, dtype, _ in kinds)
     writer.integers.append("n")
     writer.scalars.append("c")
     while writer.budget > 0:
@@ -253,6 +290,8 @@ def program(seed: int) -> Program:
     results = draw.sample(list(writer.arrays), min(len(writer.arrays), draw.randrange(1, 4)))
     if draw.random() < 0.5:
         results.append(draw.choice(writer.scalars))
+    if draw.random() < 0.15 and not writer.has_integers:
+        results.append(f"{draw.choice(list(writer.arrays))}.tolist()")
     writer.lines.append(f"    return {', '.join(results)}")
     source = "\n".join([f"def program({', '.join(names)}, n, c):", *writer.lines]) + "\n"
     filename = f"<program {seed}>"

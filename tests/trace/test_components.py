@@ -38,7 +38,7 @@ def in_a_loop(z):
     for k in range(len(z)):
         r[k] += k
         z.imag[k] = r.sum()
-    return r[-1] + z[0]
+    return r[-1] + z[0], r
 
 
 def in_a_branch(z):
@@ -47,13 +47,18 @@ def in_a_branch(z):
     return r.sum()
 
 
-@pytest.mark.parametrize("program", [written, seen, through_views, in_a_loop, in_a_branch])
+def returned(z):
+    fresh = z * 2
+    return z.real, fresh.imag[::-1], z.T.imag[..., 1:], fresh
+
+
+@pytest.mark.parametrize("program", [written, seen, through_views, in_a_loop, in_a_branch, returned])
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
 def test_parts_are_views(program, dtype) -> None:
     assert_agrees(program, lambda: (z(dtype=dtype),), lambda: (-z((9,), dtype),), lambda: (z((14,), dtype)[::-2],))
 
 
-@pytest.mark.parametrize("program", [written, seen, through_views])
+@pytest.mark.parametrize("program", [written, seen, through_views, returned])
 def test_parts_of_matrices(program) -> None:
     assert_agrees(program, lambda: (z((4, 6)),), lambda: (np.asfortranarray(z((5, 6))),))
 

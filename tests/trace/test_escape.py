@@ -44,6 +44,7 @@ USES = {
     "int": lambda v: int(v),
     "item": lambda v: v.item(),
     "tolist": lambda v: v.tolist(),
+    "view": lambda v: v.view(np.int64),
     "np.asarray": lambda v: np.asarray(v),
     "another trace": use_in_another,
     "a loop of another trace": use_in_a_loop,

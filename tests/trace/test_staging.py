@@ -292,8 +292,6 @@ def test_the_truth_and_the_number_of_data_are_traced() -> None:
 
 DEMANDS = [
     (lambda x: list(range(x.astype(int).sum())), "astype"),
-    (lambda x: x.tolist(), "the value itself"),
-    (lambda x: x[0].item(), "the value itself"),
     (lambda x: [1, 2, 3][x.astype(int)[0]], "fori_loop"),
     (lambda x: np.zeros(x.astype(int).sum()), "fori_loop"),
 ]

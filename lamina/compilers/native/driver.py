@@ -73,7 +73,9 @@ class Module:
         for buffer in (*sorted(kernel.loads), *kernel.writes):
             order.setdefault(self.memory[buffer], len(order))
         by_value = [self.is_scalar(memory) and memory not in written for memory in order]
-        key = (_shape_of(kernel, {b: order[self.memory[b]] for b in (*kernel.loads, *kernel.writes)}), tuple(by_value))
+        kinds = tuple(self.buffers[memory].dtype for memory, is_value in zip(order, by_value, strict=True) if is_value)
+        places = {b: order[self.memory[b]] for b in (*kernel.loads, *kernel.writes)}
+        key = (_shape_of(kernel, places), tuple(by_value), kinds)
         may_fail = any(term.op == "within" for term in kernel.terms)
         function = self.kernels.get(key)
         if function is None:

@@ -1,0 +1,93 @@
+"""``x.item()`` and ``x.tolist()`` of traced arrays are Python numbers, and lists of them."""
+
+import numpy as np
+import pytest
+
+import lamina
+from tests.support.undecorated import assert_agrees, outcome
+
+
+def matrix():
+    return np.arange(6.0).reshape(2, 3) - 2
+
+
+MAKERS = (
+    lambda: (matrix(),),
+    lambda: (-matrix(),),
+    lambda: (np.arange(16).reshape(8, 2).T[:, 1::3],),
+    lambda: (matrix().astype(np.float32) / 3,),
+)
+
+
+def items(x):
+    return x.item(0), x[0, 0].item(), x.item(1, 2), x.item(-1), x.item((1, 0)), x[:1, :1].item(), x.item(np.int64(3))
+
+
+def kinds(x):
+    z = x[0, ..., 1]  # an array without axes
+    return (x > 0).item(1), (x * 1j).item(2), x.astype(np.int8).item(3), z.item(), z.item(0), x.sum().item(), z.tolist()
+
+
+def weak(x):
+    y = x.astype(np.float32)
+    return y * x.item(1), y * x[0, 1], isinstance(x.item(0), float), type(x.tolist()[0][1])
+
+
+def lists(x):
+    found = x.tolist()
+    found.append(x[0].tolist())
+    found[0][1] += 1
+    x[0] = 9
+    return found, sum(found[1]), max(found[0]), len(found), (x[:0].tolist(), x[:, :0].tolist(), (x > 1).tolist())
+
+
+def in_loops(x):
+    total = 0
+    for i in range(x.size):
+        total += x.item(i) * 2
+        for j in range(x.shape[1]):
+            total -= x.item(i % 2, j)
+    for row in x.tolist():
+        for value in row:
+            total = total + value if value > 0 else total - 1
+    return total
+
+
+def written_later(x):
+    first, rows = x.item(1), x.tolist()
+    x += 10
+    return first, rows, x.item(1)
+
+
+@pytest.mark.parametrize("program", [items, kinds, weak, lists, in_loops, written_later])
+def test_numbers_and_lists_of_them(program) -> None:
+    assert_agrees(program, *MAKERS)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        lambda x: x.item(),
+        lambda x: x.item(6),
+        lambda x: x.item(-7),
+        lambda x: x.item(0, 3),
+        lambda x: x.item(1, 1, 1),
+        lambda x: x[0, 0].item(1),
+        lambda x: x[0, 0].item(0, 0),
+        lambda x: x.item(1.5),
+        lambda x: x.item(True),
+        lambda x: x.item(None),
+        lambda x: x[0].item(int(x[0, 0]) + 5),
+        lambda x: x.item(0).item(),
+        lambda x: x.item(0).tolist(),
+    ],
+)
+def test_errors_are_numpys(program) -> None:
+    assert_agrees(program, lambda: (matrix(),))
+    theirs, ours = (outcome(each, (matrix(),))[0] for each in (program, lamina.defn(program, strict=True)))
+    assert not isinstance(theirs, (ValueError, AttributeError)) or str(ours) == str(theirs)
+
+
+def test_many_elements_are_no_list_of_numbers() -> None:
+    with pytest.warns(lamina.errors.LaminaWarning, match=r"tolist\(\) of 2000 elements"):
+        assert lamina.defn(lambda x: x.tolist())(np.arange(2000)) == list(range(2000))
