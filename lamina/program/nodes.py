@@ -9,6 +9,7 @@ from lamina.expr import Expr, Source, effects_of, value_of
 from lamina.expr.tree import nodes_of
 from lamina.layout import Layout
 from lamina.layout.move import Broadcast, Permute, Range, Reshape, Slice
+from lamina.program.held import held_as
 from lamina.program.record import (
     REDUCTIONS,
     Block,
@@ -60,16 +61,25 @@ def _place_of_extreme(scope: Scope, node: Expr) -> Any:
 
 
 def _matmul(scope: Scope, node: Expr) -> Any:
-    """A small product, or one with a vector, is a sum of products like another; a library is faster at the others."""
+    """A product of small matrices is a sum of products like another; a library is faster at large ones."""
     x, y = node.args
     *stack, rows, inner = x.shape
     columns = y.shape[-1]
-    is_small = numel_of(node.shape) * inner <= (_VECTOR_PRODUCT if 1 in (rows, columns) else _SMALL_PRODUCT)
-    if not is_small or not numel_of(node.shape) or not scope.whole.is_native(node):
+    limit = _VECTOR_PRODUCT if 1 in (rows, columns) else _SMALL_PRODUCT
+    is_integer = node.dtype.kind in ("signed", "unsigned")
+    is_small = rows * columns * inner <= limit or (columns == 1 and (rows == 1 or is_integer))
+    if not numel_of(node.shape):
         return NotImplemented
     if not inner:
         scope.set(node, scope.terms.constant(_zero(node.dtype), node.dtype))
         return None
+    if not is_small or not scope.whole.is_native(node):
+        for each in (x, y):
+            term = scope.value(each)
+            held = held_as(term.static[1]) if term.op == "load" and not term.args else None
+            if held is None or (held.by_columns and each is y and is_integer):
+                scope.keep(each, "a product takes rows that are each one piece of memory")
+        return NotImplemented
     space = (*stack, rows, columns, inner)
     axes = (*range(len(stack)), len(stack) + 1, len(stack))
     left = scope.moved(x, Reshape((*stack, rows, 1, inner)), Broadcast(space))
@@ -85,7 +95,7 @@ def _matmul(scope: Scope, node: Expr) -> Any:
     return None
 
 
-_SMALL_PRODUCT, _VECTOR_PRODUCT = 1 << 12, 1 << 16  # multiplications
+_SMALL_PRODUCT, _VECTOR_PRODUCT = 1 << 9, 1 << 13  # multiplications
 
 _OF_NONE: dict[str, Any] = {"sum": 0, "prod": 1, "any": False, "all": True}
 

@@ -38,7 +38,7 @@ CHEAP = frozenset(
 
 
 class Site(NamedTuple):
-    """Where an index may be out of range: what the error says of it, and the user's line.
+    """Where an index may be out of range, or a library call fail: what the error says of it, and the user's line.
 
     The message has a place for each of the numbers: which of the args of the ``within``, a factor, and a term.
     """
@@ -47,6 +47,7 @@ class Site(NamedTuple):
     numbers: tuple[tuple[int, int, int], ...]
     source: Source | None
     kind: type[Exception] = IndexError
+    what: str = "an index"
 
     def error(self, values: Sequence[int]) -> Exception:
         """The error for these values of the args."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from llvmlite import ir
 
-from lamina.compilers.native import parallel
+from lamina.compilers.native import library, parallel
 from lamina.compilers.native.failure import CompileFailure, described
 from lamina.compilers.native.loops import Fail, emit_kernel, parts_of
 from lamina.compilers.native.maths import MATHS
@@ -26,6 +26,7 @@ from lamina.program.record import (
     Copy,
     Instruction,
     Kernel,
+    Library,
     Site,
     Term,
     While,
@@ -47,6 +48,7 @@ class Module:
         self.failures: list[Site | Check] = []
         self.kernels: dict[Any, ir.Function] = {}
         self.parts: dict[str, str] = {}  # what each function of the module is for
+        self.libraries: dict[Any, tuple[ir.Function, int]] = {}
 
     def failure(self, what: Site | Check) -> int:
         """The number that stands for a failure in the status."""
@@ -110,6 +112,20 @@ class Module:
         emit_kernel(builder, kernel, pointers, self.failing(status), self.vector_bytes, part)
         builder.ret(STATUS(0))
         return function
+
+    def library(self, call: Library) -> tuple[ir.Function, int]:
+        """The function of a library call, and how many bytes of scratch it needs."""
+
+        def leave(b: ir.IRBuilder, status: Value, wrong: Value, message: str, kind: type[Exception]) -> None:
+            with b.if_then(wrong, likely=False):
+                self.leave(b, status, Site(message, (), call.source, kind, call.node.op), ())
+
+        key = library.key_of(call, self.buffers)
+        if key not in self.libraries:
+            name = f"library_{len(self.libraries)}"
+            self.parts[name] = described(call)
+            self.libraries[key] = library.define(self.module, name, call, self.buffers, self.vector_bytes, leave)
+        return self.libraries[key]
 
     def failing(self, status: Value) -> Fail:
         """What leaves a function where a condition holds, with the failure and its values in the status."""
@@ -196,8 +212,13 @@ class Segment:
             self.variables[memory] = room(self.b, in_memory(buffer.dtype))
             self.locals.add(memory)
             return
-        self._variable(memory, self.b.gep(self.arena, [INDEX(self.arena_bytes)], source_etype=BYTE))
-        self.arena_bytes += -(-max(buffer.nbytes, 1) // ALIGNMENT) * ALIGNMENT
+        self._variable(memory, self._arena(max(buffer.nbytes, 1)))
+
+    def _arena(self, nbytes: int) -> Value:
+        """A part of the arena."""
+        place = self.arena_bytes
+        self.arena_bytes += -(-nbytes // ALIGNMENT) * ALIGNMENT
+        return self.b.gep(self.arena, [INDEX(place)], source_etype=BYTE)
 
     def _pointer(self, memory: int) -> Value:
         variable = self.variables[memory]
@@ -224,6 +245,8 @@ class Segment:
         match each:
             case Kernel():
                 self._kernel(each)
+            case Library():
+                self._library(each)
             case Copy():
                 self._copy(each.target, each.origin)
             case Check():
@@ -258,6 +281,13 @@ class Segment:
         if may_fail:
             with self.b.if_then(self.b.trunc(status, BIT), likely=False):
                 self.b.ret(STATUS(1))
+
+    def _library(self, call: Library) -> None:
+        function, nbytes = self.module.library(call)
+        arrays = [self._of(buffer) for buffer in (*(buffer for buffer, _ in call.operands), *call.results)]
+        status = self.b.call(function, [*arrays, self._arena(nbytes), self.status])
+        with self.b.if_then(self.b.trunc(status, BIT), likely=False):
+            self.b.ret(STATUS(1))
 
     def _copy(self, target: int, origin: int) -> None:
         buffer = self.module.buffers[target]

@@ -14,6 +14,7 @@ import numpy as np
 from lamina.compilers.native import jit
 from lamina.compilers.native.driver import STATUS_WORDS, Module, Segment, exchanges, touched
 from lamina.compilers.native.failure import CompileFailure, function_at
+from lamina.compilers.native.library import has_code
 from lamina.evaluator import compile_graph
 from lamina.expr import Expr, Graph, build
 from lamina.expr.tree import operands
@@ -200,7 +201,7 @@ class _Call:
 def _error(failure: Site | Check, values: Sequence[int]) -> BaseException:
     if isinstance(failure, Site):
         error: BaseException = failure.error(values)
-        op = "an index"
+        op = failure.what
     else:
         kind = failure.exception
         error = kind(failure.message) if isinstance(kind, type) else kind
@@ -253,7 +254,7 @@ _Part = Any  # a list of native instructions, or an instruction and the parts of
 
 def _is_native(instruction: Instruction) -> bool:
     if isinstance(instruction, Library):
-        return False
+        return has_code(instruction)
     return all(_is_native(each) for block in blocks_of(instruction) for each in block.instructions)
 
 

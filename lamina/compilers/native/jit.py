@@ -10,6 +10,7 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from lamina.compilers.native import cache
+from lamina.compilers.native.library import symbols
 
 _PROTOTYPE = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
 
@@ -19,6 +20,8 @@ class Code:
 
     def __init__(self, text: str) -> None:
         code = cache.kept((text, *_determined_by()), lambda: _object_code(text))
+        if symbols.PREFIX in text:
+            symbols.provided()
         # an empty module whose code is there already: the text isn't even parsed when the code was kept
         self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
         self._engine.set_object_cache(getbuffer_func=lambda module: code)

@@ -1,0 +1,137 @@
+"""What library calls are written with: where their operands are, and loops over elements one at a time."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+from llvmlite import ir
+
+from lamina import dtype as dt
+from lamina.compilers.native import pairs, scalar
+from lamina.compilers.native.library import symbols
+from lamina.compilers.native.scalar import Emit, Value
+from lamina.compilers.native.types import BYTE, INDEX, STATUS, in_memory, part_of, splat_constant, vector
+from lamina.dtype import DType
+from lamina.expr import Expr
+from lamina.layout import Layout
+
+Element = Any  # a value, or a pair of values
+
+
+class Operand(NamedTuple):
+    """An array of a call: where its memory begins, what of it is seen, its elements, and the number of its buffer."""
+
+    memory: Value
+    layout: Layout
+    dtype: DType
+    buffer: int
+
+    def at(self, b: ir.IRBuilder, axes: Sequence[int] = (), indices: Sequence[Value] = ()) -> Value:
+        """The address of the element at these indices of some axes, and at 0 of the others."""
+        position: Value = INDEX(self.layout.offset)
+        for axis, index in zip(axes, indices, strict=True):
+            if self.layout.strides[axis] and self.layout.shape[axis] > 1:
+                position = b.add(position, b.mul(index, INDEX(self.layout.strides[axis])))
+        return element_at(b, self.memory, self.dtype, position)
+
+
+class Call(NamedTuple):
+    """A library call being written.
+
+    `fail` leaves where a condition holds, with what the error says; `scratch` is memory of so many bytes.
+    """
+
+    builder: ir.IRBuilder
+    node: Expr
+    operands: tuple[Operand, ...]
+    results: tuple[Operand, ...]
+    vector_bytes: int
+    fail: Callable[[Value, str, type[Exception]], None]
+    scratch: Callable[[int], Value]
+
+    def call(self, function: str, args: Sequence[Value], result: Any = STATUS) -> Value:
+        """Call a function from outside."""
+        module, name = self.builder.module, symbols.name_of(function)
+        known = module.globals.get(name)
+        if known is None:
+            known = ir.Function(module, ir.FunctionType(result, [arg.type for arg in args]), name)
+        return self.builder.call(known, args)
+
+
+def element_at(b: ir.IRBuilder, memory: Value, dtype: DType, position: Value) -> Value:
+    """The address of an element."""
+    return b.gep(memory, [position], source_etype=in_memory(dtype))
+
+
+def load(b: ir.IRBuilder, dtype: DType, address: Value, lanes: int = 1) -> Element:
+    """An element of a dtype that can be computed with, or several neighbours of one that is a single value."""
+    part = part_of(dtype)
+    if part is not dtype:
+        addresses = (element_at(b, address, part, INDEX(place)) for place in range(2))
+        return tuple(b.load(each, typ=in_memory(part), align=part.numpy.alignment) for each in addresses)
+    value = b.load(address, typ=vector(in_memory(dtype), lanes), align=dtype.numpy.alignment)
+    return b.icmp_unsigned("!=", value, splat_constant(BYTE, lanes, 0)) if dtype is dt.bool else value
+
+
+def store(b: ir.IRBuilder, dtype: DType, value: Element, address: Value, lanes: int = 1) -> None:
+    """Put elements where the address says."""
+    part = part_of(dtype)
+    if part is not dtype:
+        for place, each in enumerate(value):
+            b.store(each, element_at(b, address, part, INDEX(place)), align=part.numpy.alignment)
+        return
+    value = b.zext(value, vector(BYTE, lanes)) if dtype is dt.bool else value
+    b.store(value, address, align=dtype.numpy.alignment)
+
+
+def computed(b: ir.IRBuilder, op: str, dtype: DType, args: Sequence[Element], lanes: int = 1) -> Element:
+    """An elementwise op of elements of one dtype."""
+    table = pairs.ROWS if dtype.kind == "complex" else scalar.ROWS
+    return table[op](Emit(b, part_of(dtype), lanes), *args)
+
+
+def repeat(b: ir.IRBuilder, count: int | Value, body: Callable[[Value], None], start: int = 0) -> None:
+    """``for index in range(start, count)``."""
+    if isinstance(count, int):
+        if count <= start:
+            return
+        count = INDEX(count)
+    before, head, turn, after = b.block, *(b.append_basic_block() for _ in range(3))
+    b.branch(head)
+    b.position_at_end(head)
+    index = b.phi(INDEX)
+    index.add_incoming(INDEX(start), before)
+    b.cbranch(b.icmp_signed("<", index, count), turn, after)
+    b.position_at_end(turn)
+    body(index)
+    index.add_incoming(b.add(index, INDEX(1)), b.block)
+    b.branch(head)
+    b.position_at_end(after)
+
+
+def repeat_over(b: ir.IRBuilder, extents: Sequence[int], body: Callable[[list[Value]], None]) -> None:
+    """Every index of these extents, in C order."""
+
+    def level(indices: list[Value]) -> None:
+        if len(indices) == len(extents):
+            body(indices)
+        else:
+            repeat(b, extents[len(indices)], lambda index: level([*indices, index]))
+
+    level([])
+
+
+def copy_line(
+    b: ir.IRBuilder, dtype: DType, count: int | Value, origin: Value, step: int, target: Value, target_step: int = 1
+) -> None:
+    """Copy elements that are in memory each by a step behind the one before."""
+
+    def each(index: Value) -> None:
+        places = (b.mul(index, INDEX(by)) for by in (step, target_step))
+        source, aim = (
+            element_at(b, memory, dtype, place) for memory, place in zip((origin, target), places, strict=True)
+        )
+        # as bits, whatever they mean
+        kind = in_memory(dtype)
+        b.store(b.load(source, typ=kind, align=dtype.numpy.alignment), aim, align=dtype.numpy.alignment)
+
+    repeat(b, count, each)

@@ -1,0 +1,170 @@
+"""Library calls from native code: products, cumulative ops, sorts, factorisations, against NumPy."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lamina
+from lamina.compilers.native import planned
+from lamina.compilers.native.library import has_code
+from lamina.program.record import Library, instructions_of
+
+TOLERANCE = {np.float32: 1e-5, np.float64: 1e-13, np.complex64: 1e-5, np.complex128: 1e-13, np.int32: 0.0}
+FLOATS = list(TOLERANCE)[:4]
+
+
+def numbers(dtype: Any, *shape: int, seed: int = 0) -> np.ndarray:
+    rng = np.random.default_rng(seed)
+    values = 4 * rng.standard_normal(shape)
+    if np.dtype(dtype).kind == "c":
+        return (values + 4j * rng.standard_normal(shape)).astype(dtype)
+    return np.abs(values).astype(dtype) if np.dtype(dtype).kind == "u" else values.astype(dtype)
+
+
+def calls_of(f: Callable[..., Any], *args: Any) -> list[str]:
+    """The ops of the library calls of a function, all of which must have native code."""
+    block = planned(lamina.trace(f, *args)).program.block
+    calls = [each for each in instructions_of(block) if isinstance(each, Library)]
+    assert all(map(has_code, calls)), [each.node.op for each in calls if not has_code(each)]
+    return [each.node.op for each in calls]
+
+
+def check(f: Callable[..., Any], *args: Any, tolerance: float = 0.0, op: str = "") -> None:
+    """That native code gives what NumPy gives, and calls the op."""
+    if op:
+        assert op in calls_of(f, *args)
+    expected, result = f(*args), lamina.defn(f, compiler="native", strict=True)(*args)
+    assert isinstance(expected, tuple) == isinstance(result, tuple)
+    pairs = zip(expected, result, strict=True) if isinstance(expected, tuple) else [(expected, result)]
+    for want, got in pairs:
+        want, got = np.asarray(want), np.asarray(got)
+        assert (want.dtype, want.shape) == (got.dtype, got.shape)
+        if tolerance:
+            scale = float(np.abs(want).max(initial=0.0))
+            assert np.abs(got - want).max(initial=0.0) <= tolerance * scale
+        else:
+            assert want.tobytes() == got.tobytes()
+
+
+# Products
+
+SHAPES = [
+    ((40, 50), (50, 60)),
+    ((400, 300), (300,)),
+    ((300,), (300, 400)),
+    ((70000,), (70000,)),
+    ((3, 40, 50), (3, 50, 60)),
+    ((40, 50), (3, 50, 60)),
+    ((2, 1, 40, 50), (3, 50, 60)),
+    ((500, 1), (1, 500)),
+    ((9, 20, 1), (9, 1, 40)),
+    ((5, 9, 70, 80), (5, 9, 80, 1)),
+    ((3, 4), (4, 2)),
+    ((100, 3, 4), (4, 2)),
+    ((1, 1), (1, 1)),
+    ((0, 50), (50, 60)),
+    ((500, 0), (0, 500)),
+    ((0, 9, 9), (0, 9, 9)),
+]
+
+
+@pytest.mark.parametrize("dtype", [*FLOATS, np.int32])
+def test_products_agree(dtype: Any) -> None:
+    arrays = [(numbers(dtype, *left), numbers(dtype, *right, seed=1)) for left, right in SHAPES]
+    check(lambda pairs: tuple([x @ y for x, y in pairs]), arrays, tolerance=TOLERANCE[dtype], op="matmul")
+
+
+def views(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, ...]:
+    stack = np.stack((x, x + x))
+    return (
+        x @ y.T,
+        x.T @ y[:128],
+        x[::2] @ y.T,
+        x[:, ::2] @ y.T[::2],
+        x[::-1] @ y.T[:, ::-1],
+        x[3:, 5:70] @ y[:, 5:70].T,
+        x[:, ::-1] @ y[0],
+        x @ y[0, ::-1],
+        x[:, 3] @ y[:128],
+        (x[None] + y[:3, None]) @ y.T,
+        np.broadcast_to(x[:, :1], (128, 160)) @ y.T,
+        x @ x.T,
+        x.T @ x,
+        x[:, 3:] @ x[:, 3:].T,
+        x[1:] @ x[:-1].T,
+        stack @ stack.transpose(0, 2, 1),
+        stack[::-1, :, 1] @ x,
+    )
+
+
+@pytest.mark.parametrize("dtype", [*FLOATS, np.int8, np.uint16, np.int64])
+def test_products_of_views(dtype: Any) -> None:
+    x, y = numbers(dtype, 128, 160), numbers(dtype, 180, 160, seed=1)
+    assert len(calls_of(views, x, y)) >= 12
+    check(views, x, y, tolerance=TOLERANCE.get(dtype, 0.0))
+
+
+def test_a_product_with_its_own_transpose_is_symmetric() -> None:
+    x = numbers(np.float64, 100, 70)
+    result = lamina.defn(lambda x: x @ x.T, compiler="native")(x)
+    assert np.array_equal(result, result.T)
+
+
+def test_a_view_that_blas_takes_is_not_copied() -> None:
+    x, y = numbers(np.float64, 64, 80), numbers(np.float64, 90, 80)
+    program = planned(lamina.trace(lambda x, y: x[:, 3:] @ y.T[3:], x, y)).program
+    (call,) = instructions_of(program.block)
+    assert isinstance(call, Library)
+
+
+def test_products_of_nan_and_infinity() -> None:
+    x, y = numbers(np.float64, 40, 50), numbers(np.float64, 50, 60)
+    x[3, 4], y[5, 6], x[7] = np.nan, np.inf, 0
+    result = lamina.defn(lambda x, y: x @ y, compiler="native")(x, y)
+    with np.errstate(all="ignore"):
+        assert np.array_equal(np.isnan(result), np.isnan(x @ y))
+    assert np.isnan(result[3]).all()
+    assert np.isnan(result[7, 6])
+
+
+def test_a_loop_with_products_is_one_call() -> None:
+    def powers(a: np.ndarray, x: np.ndarray, n: int) -> np.ndarray:
+        for _ in range(n):
+            x = a @ x
+            x = x / np.sqrt((x * x).sum())
+        return x
+
+    a, x = numbers(np.float64, 120, 120), numbers(np.float64, 120, seed=1)
+    check(powers, a, x, 50, tolerance=1e-10, op="matmul")
+
+
+# Cumulative ops
+
+LINES = [(1,), (500,), (0,), (3, 100), (100, 3), (4, 30, 70), (3, 0), (0, 3), (2, 3, 4, 5)]
+
+
+@pytest.mark.parametrize("dtype", [bool, np.int8, np.uint16, np.int64, np.float32, np.float64, np.complex64])
+@pytest.mark.parametrize("op", [np.cumsum, np.cumprod])
+def test_cumulative_ops_have_numpys_bits(dtype: Any, op: Any) -> None:
+    def lines(arrays: list[np.ndarray]) -> tuple[np.ndarray, ...]:
+        return tuple([op(each, axis=axis) for x in arrays for each in (x, x[::-1].T) for axis in range(x.ndim)])
+
+    arrays = [numbers(dtype, *shape) / 4 for shape in LINES]
+    with np.errstate(all="ignore"):
+        # NumPy's products of complex numbers are rounded once or twice, as the processor has it
+        check(lines, [x.astype(dtype) for x in arrays], tolerance=TOLERANCE[dtype] if dtype is np.complex64 else 0.0)
+
+
+@pytest.mark.parametrize("dtype", [bool, np.int16, np.uint64, np.float32, np.float64])
+def test_cumulative_extremes(dtype: Any) -> None:
+    def lines(x: np.ndarray) -> tuple[np.ndarray, ...]:
+        ops = np.maximum.accumulate, np.minimum.accumulate
+        return tuple([op(each, axis=axis) for op in ops for each in (x, x[::-1].T) for axis in range(2)])
+
+    x = numbers(dtype, 30, 40)
+    if np.dtype(dtype).kind == "f":
+        x[3, 4], x[20, 5] = np.nan, np.inf
+    assert set(calls_of(lines, x)) == {"cumulative_max", "cumulative_min"}
+    check(lines, x)
