@@ -8,6 +8,7 @@ The cache belongs to the function and is freed with it.
 import functools
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple, overload
 
 import numpy as np
@@ -28,13 +29,14 @@ from lamina.arguments import (
 )
 from lamina.array import Array
 from lamina.compilers import Compiled, Compiler, compile_by, compiler_named
+from lamina.compilers.direct import MISS, entry_of
 from lamina.errors import CompilerError, ConcretizationError, TraceError, warn
 from lamina.expr import Graph
 from lamina.expr.containers import flatten
 from lamina.expr.tree import all_nodes
 from lamina.results import returned
 from lamina.roots import overlaps_of
-from lamina.shortcut import Shortcut, key_of, shortcut_of
+from lamina.shortcut import Shortcut, form_of, key_of, shortcut_of
 from lamina.trace import python
 from lamina.trace.guards import Drawn, Guard, guards_of
 from lamina.trace.scope import Note, current, raised_at
@@ -42,6 +44,7 @@ from lamina.trace.staging import Traced, with_structure
 from lamina.trace.state import CannotMerge, Untraceable
 from lamina.trace.value import Pin, Unroll, Value
 
+_MANY_CASES = 16  # forms of calls that native code knows of one function
 _MANY_VALUES = 10  # retraces for one pinned number before a warning
 # What a trace ends with where the function runs as plain Python.
 CANNOT_TRACE = (Untraceable, Unroll, CannotMerge, ConcretizationError, NotImplementedError, RecursionError)
@@ -55,7 +58,8 @@ class _CompileError(Exception):
         self.error = error
 
 
-class _Entry(NamedTuple):
+@dataclass(slots=True, eq=False)
+class _Entry:
     """One compiled trace: what to call, what its params are made of, and what it returns."""
 
     compiled: Compiled
@@ -63,6 +67,7 @@ class _Entry(NamedTuple):
     arguments: Arguments
     guards: list[Guard]
     is_seen: bool  # whether running it shows something, which must not happen twice
+    calls: int = 0  # that have gone the long way
 
 
 class Defn:
@@ -85,12 +90,20 @@ class Defn:
         self._pinned: dict[Any, tuple[int, ...]] = {}
         self._plain: set[Any] = set()  # signatures that can't be traced
         self._shortcuts: dict[Any, Shortcut] = {}
+        # By the names of the named arguments: what gives the result of a call that it knows, or `MISS`; what it knows.
+        self._direct: dict[tuple[str, ...], Callable[..., Any]] = {}
+        self._cases: dict[tuple[str, ...], list[Any]] = {}
         self._lock = threading.RLock()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The function's results: NumPy's kinds for NumPy arrays and numbers, `lamina.Array` where one was given."""
         if current() is not None:
             return python.call(self._function, *args, **kwargs)  # part of a larger trace
+        direct = self._direct.get(tuple(kwargs))
+        if direct is not None:
+            result = direct(*args, *kwargs.values()) if kwargs else direct(*args)
+            if result is not MISS:
+                return result
         key = None if kwargs else key_of(args)
         short = self._shortcuts.get(key)
         if short is not None and all(guard.holds() for guard in short.guards):
@@ -135,11 +148,28 @@ class Defn:
             if entry.traced.graph.updates and not entry.is_seen:
                 return self._replayed(error, args, kwargs, None, (*arrays, *entry.traced.captured))
             raise
-        if key is not None and signature not in self._pinned:
-            found = shortcut_of(args, entry.compiled, entry.traced, entry.arguments.params, entry.guards)
+        self._shorten(entry, key if signature not in self._pinned else None, args, kwargs, leaves)
+        return returned(entry.traced, entry.arguments, leaves, arrays, results)
+
+    def _shorten(self, entry: _Entry, key: Any, args: Any, kwargs: Any, leaves: Sequence[Any]) -> None:
+        """Find a shorter way for the next call like this one."""
+        entry.calls += 1
+        params, case_of = entry.arguments.params, getattr(entry.compiled, "direct", None)
+        if case_of is not None and entry.calls == 1:
+            return  # what is called once needs none
+        if case_of is not None and entry.calls == 2:
+            form = form_of((*args, *kwargs.values()), leaves, entry.traced, params, entry.guards)
+            case = form and case_of(form)
+            if case is not None:
+                names = tuple(kwargs)
+                with self._lock:
+                    self._cases[names] = [case, *self._cases.get(names, ())][:_MANY_CASES]
+                    self._direct[names] = entry_of(self._cases[names])
+                return
+        if key is not None:
+            found = shortcut_of(args, entry.compiled, entry.traced, params, entry.guards)
             if found is not None:
                 self._shortcuts[key] = found
-        return returned(entry.traced, entry.arguments, leaves, arrays, results)
 
     def _untraced(self, reason: BaseException, signature: Any, args: Any, kwargs: Any) -> Any:
         """Run a function that can't be traced as it is, with one warning; strict: raise."""

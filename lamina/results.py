@@ -64,7 +64,7 @@ def returned(
         if not isinstance(leaf, Output):
             return leaf
         given = params[leaf.node.args[0]] if leaf.node.op == "parameter" else None
-        if isinstance(given, int) and _is_of_kind(leaves[given], leaf.kind):
+        if isinstance(given, int) and is_of_kind(leaves[given], leaf.kind):
             return leaves[given]
         if leaf.memory >= 0:
             array = seen(results[leaf.memory], leaf)
@@ -111,7 +111,7 @@ def _write(writes: Sequence[tuple[np.ndarray, np.ndarray]]) -> None:
         array[...] = held
 
 
-def _is_of_kind(leaf: Any, kind: Kind) -> bool:
+def is_of_kind(leaf: Any, kind: Kind) -> bool:
     """Whether an argument is what NumPy would return: ``x[()]`` is a scalar, ``s[...]`` of a scalar an array."""
     if isinstance(leaf, np.generic):
         return kind is Kind.SCALAR

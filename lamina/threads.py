@@ -2,6 +2,7 @@
 
 import operator
 import os
+from array import array
 
 
 def _default() -> int:
@@ -25,7 +26,7 @@ def _checked(count: object, name: str) -> int:
 
 
 MAX_THREADS = 64
-_count = [_default()]
+_count = array("q", [_default()])  # an array, so that native code can read it where it is
 
 
 def set_num_threads(count: int) -> None:
@@ -46,3 +47,8 @@ def set_num_threads(count: int) -> None:
 def get_num_threads() -> int:
     """How many threads the loops of a compiled program may use."""
     return _count[0]
+
+
+def address_of_num_threads() -> int:
+    """Where the number is, as 64 bits, for as long as the process lives."""
+    return _count.buffer_info()[0]

@@ -149,19 +149,26 @@ def compile_by(compiler: str | Compiler, graph: Graph, options: Mapping[str, Any
     if not callable(compiled):
         raise CompilerError(f"the compiler {name!r} returned {compiled!r} for {graph.name}, which can't be called")
     nodes = (*nodes_of(graph.outputs), *(node for _, node in graph.updates))
-    expected = [(node.dtype.numpy, node.shape) for node in nodes]
+    return _Checked(compiled, name, graph.name, [(node.dtype.numpy, node.shape) for node in nodes])
 
-    def run(*arguments: np.ndarray) -> Sequence[np.ndarray]:
+
+class _Checked:
+    """A compiled graph whose results are looked at, and whose errors are given a note."""
+
+    def __init__(self, compiled: Compiled, compiler: str, graph: str, expected: Sequence[Any]) -> None:
+        self._compiled, self._compiler, self._graph, self._expected = compiled, compiler, graph, expected
+        self.direct = getattr(compiled, "direct", None)
+
+    def __call__(self, *arguments: np.ndarray) -> Sequence[np.ndarray]:
         try:
-            results = compiled(*arguments)
+            results = self._compiled(*arguments)
         except Exception as error:
-            _name(error, f"lamina: raised while {graph.name} ran, compiled by {name!r}")
+            _name(error, f"lamina: raised while {self._graph} ran, compiled by {self._compiler!r}")
             raise
-        if [(getattr(each, "dtype", None), getattr(each, "shape", None)) for each in results] != expected:
-            raise CompilerError(f"the compiler {name!r} returned {_difference(results, expected, graph.name)}")
+        if [(getattr(each, "dtype", None), getattr(each, "shape", None)) for each in results] != self._expected:
+            difference = _difference(results, self._expected, self._graph)
+            raise CompilerError(f"the compiler {self._compiler!r} returned {difference}")
         return [np.asarray(each, order="C") for each in results]  # which is the order of a node's memory
-
-    return run
 
 
 def _name(error: Exception, note: str) -> None:

@@ -3,6 +3,5 @@
 from lamina.program.fuse import fuse
 from lamina.program.lower import lower
 from lamina.program.record import Program
-from lamina.program.split import split
 
-__all__ = ["Program", "fuse", "lower", "split"]
+__all__ = ["Program", "fuse", "lower"]

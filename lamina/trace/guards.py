@@ -15,7 +15,7 @@ import sys
 import sysconfig
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from types import CellType, CodeType, FunctionType, MemberDescriptorType, MethodType, ModuleType
+from types import BuiltinMethodType, CellType, CodeType, FunctionType, MemberDescriptorType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -58,7 +58,30 @@ class Guard(NamedTuple):
         is_same = structure == self.structure and all(map(_same, leaves, self.leaves))
         return is_same and list(map(_seen_as, leaves)) == self.forms
 
+    @property
+    def place(self) -> tuple[str, Any, Any, Any] | None:
+        """How it is read, of what, by which name, and what it was, where that is known by identity; else `None`.
 
+        It is an ``"ITEM"`` of a dict, the content of a ``"CELL"``, or a function's ``"DEFAULTS"`` or
+        ``"KEYWORD_DEFAULTS"``. Of an array also the form has to be what it was, and the address.
+        """
+        if self.fixed is not _CHANGES:
+            was = self.fixed
+        elif self.structure is None and type(self.leaves[0]) is np.ndarray:
+            was = self.leaves[0]
+        else:
+            return None
+        match self.read:
+            case functools.partial(func=BuiltinMethodType(__self__=dict() as namespace), args=(name,)):
+                return ("ITEM", namespace, name, was) if type(namespace) is dict else None
+            case functools.partial(func=read, args=(cell,)) if read is _cell:
+                return "CELL", cell, None, was
+            case functools.partial(func=read, args=(FunctionType() as function, name)) if read is getattr:
+                return _DEFAULTS[name], function, None, was
+        return None
+
+
+_DEFAULTS = {"__defaults__": "DEFAULTS", "__kwdefaults__": "KEYWORD_DEFAULTS"}
 _UNBOUND = (NameError, ValueError, AttributeError, KeyError)  # an empty cell is a ValueError
 
 
@@ -139,8 +162,8 @@ def _reads_of_function(called: Any) -> Iterator[Read]:
             read = functools.partial(_cell, cell)
             if name in names or (name in written and _holds_array(_or_none(read))):
                 yield read
-        yield lambda: called.__defaults__
-        yield lambda: called.__kwdefaults__
+        for name in _DEFAULTS:
+            yield functools.partial(getattr, called, name)
     elif isinstance(called, functools.partial):
         yield lambda: (called.func, called.args, called.keywords)
     elif _wrapped(called):

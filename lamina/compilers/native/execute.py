@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from lamina.compilers.native import jit
+from lamina.compilers.direct import Form
+from lamina.compilers.native import entry, jit
 from lamina.compilers.native.driver import STATUS_WORDS, Module, Segment, exchanges, touched
 from lamina.compilers.native.failure import CompileFailure, function_at
 from lamina.compilers.native.library import has_code
@@ -32,7 +33,7 @@ _BEHAVED = 0x0001 | 0x0100  # NumPy's flags of an array that is C-contiguous and
 
 def executable(planned: Planned) -> Callable[..., list[np.ndarray]]:
     """A function of the params' arrays that gives the arrays of the program's outputs."""
-    return _Executable(planned).run
+    return _Executable(planned)
 
 
 class _Executable:
@@ -40,6 +41,7 @@ class _Executable:
         program, memory = planned.program, planned.memory
         self.memory = memory
         self.buffers = program.buffers
+        self.program = program
         self.module = Module(planned, jit.vector_bytes())
         self.calls: list[_Call] = []
         parts = _parts(program.block)
@@ -66,7 +68,29 @@ class _Executable:
         self.shapes = program.shapes
         self.returned = {output: self.params.index(output) for output in self.outputs if output in self.params}
 
-    def run(self, *arguments: np.ndarray) -> list[np.ndarray]:
+    def direct(self, form: Form) -> entry.Tables | None:
+        """What calls of a form need to go to the program by native code alone; `None` where they can't."""
+        if len(self.steps) != 1 or not self.calls or self.steps[0] is not self.calls[0]:
+            return None
+        tensors = {memory: np.asarray(array) for memory, array in self.tensors}
+        if any(_behaved(array) is not array for array in tensors.values()):
+            return None  # a copy of what it holds at each call
+        call = self.calls[0]
+        native = entry.Native(
+            call.address,
+            call.arena_bytes,
+            call.external,
+            self.params,
+            tensors,
+            [self.memory[buffer] for buffer in self.program.block.outputs],
+            self.program.shapes,
+            [self.buffers[buffer].dtype.numpy for buffer in self.program.block.outputs],
+            entry.may_be_long(self.program.block),
+            self,
+        )
+        return entry.case_of(form, native)
+
+    def __call__(self, *arguments: np.ndarray) -> list[np.ndarray]:
         slots: Slots = [None] * len(self.buffers)
         for memory, array in zip(self.params, arguments, strict=True):
             is_behaved = type(array) is np.ndarray and array.flags.num & _BEHAVED == _BEHAVED
@@ -180,6 +204,7 @@ class _Call:
         """Find the function in what has been compiled."""
         self.code = code  # the function lives as long as it
         self.function = code.function(self.name)
+        self.address: int = ctypes.cast(self.function, ctypes.c_void_p).value or 0
 
     def __call__(self, slots: Slots) -> None:
         cells = self.cells(*[id(slots[memory]) + _DATA for memory in self.external])

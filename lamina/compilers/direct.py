@@ -1,0 +1,69 @@
+"""What a compiler may be told of a program's calls, so that it can take them over from Python's call to the result.
+
+A callable that a compiler makes may have a method ``direct(form)``, which gives a case of its own kind for calls of
+that form, or `None`. What `entry_of` makes of cases is called with a call's arguments, and gives the call's result.
+Where they are of no case, and where the program fails, it gives `MISS` and has changed nothing.
+"""
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from lamina.trace.guards import Guard
+from lamina.trace.value import Kind
+
+MISS = object()
+
+
+class Taken(NamedTuple):
+    """An argument: one like it; if it is a param, which, and by how many bytes the param's memory begins before it."""
+
+    like: Any
+    param: int | None
+    before: int = 0
+    nbytes: int = 0  # of the param's memory
+    same_as: int | None = None  # the place of an earlier argument that is this very array
+
+
+class Made(NamedTuple):
+    """A leaf that is one of the outputs, as a kind of thing; an array has this shape and strides, in bytes."""
+
+    output: int
+    kind: Kind
+    dtype: np.dtype
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+
+
+class Given(NamedTuple):
+    """A leaf that is an argument, as it was given."""
+
+    place: int
+
+
+class Thing(NamedTuple):
+    """A leaf that is the same at each call."""
+
+    thing: Any
+
+
+class Form(NamedTuple):
+    """Calls of one program, whose arguments are arrays and numbers, not containers of them.
+
+    `written` has the param and the output that becomes its memory, for each that is written; no other argument has
+    memory of these, but for one that is the same array. `build` makes what is returned of the leaves: `None` where it
+    is the one leaf, `tuple`, or what is called with them.
+    """
+
+    arguments: Sequence[Taken]
+    guards: Sequence[Guard]
+    written: Sequence[tuple[int, int]]
+    leaves: Sequence[Made | Given | Thing]  # what is returned twice is one object
+    build: Callable[..., Any] | None
+
+
+def entry_of(cases: Sequence[Any]) -> Callable[..., Any]:
+    """What is called with the arguments of calls that are of these cases; it gives their result, or `MISS`."""
+    return import_module("lamina.compilers.native.entry").entry(cases)  # type: ignore[no-any-return]

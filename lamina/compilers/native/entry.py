@@ -1,0 +1,325 @@
+"""A builtin function that is called with a program's arguments: tables for the native function of `entry_code`.
+
+Arrays and other objects are known there by their addresses and the fields of their memory. The form of objects is
+probed here; where it is another than expected, there is no such function.
+"""
+
+import ctypes
+import functools
+import math
+import struct
+import sys
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import llvmlite.binding as llvm
+import numpy as np
+
+from lamina.compilers.direct import MISS, Form, Given, Made, Taken, Thing
+from lamina.compilers.native import jit
+from lamina.compilers.native.entry_code import API, NAME, NUMPY_API, SCRATCH, Case, Field, Kind, Leaf, Read, text
+from lamina.program.record import Block, Copy, Kernel, instructions_of
+from lamina.threads import address_of_num_threads
+from lamina.trace import value
+from lamina.trace.guards import Guard
+
+_ALIGNED, _WRITABLE = 0x0100, 0x0400  # flags of NumPy's
+_LONG = 1 << 16  # additions, for which it is worth it to let other threads run meanwhile
+
+
+class Native(NamedTuple):
+    """What is known of a program that is one native function: its address, and which memories it is on."""
+
+    function: int
+    arena_bytes: int
+    external: Sequence[int]  # the memories whose cells it takes
+    params: Sequence[int]
+    tensors: dict[int, np.ndarray]  # captured arrays, by memory
+    outputs: Sequence[int]
+    shapes: Sequence[tuple[int, ...]]  # of the outputs
+    dtypes: Sequence[np.dtype]
+    is_long: bool
+    owner: object  # lives as long as the function
+
+
+class Tables:
+    """Tables of words for the calls of one form, and what has to live as long as they."""
+
+    def __init__(self) -> None:
+        self.kept: list[Any] = []
+        self.case = 0
+
+    def table(self, words: Sequence[int]) -> int:
+        """The address of a new table."""
+        array = np.array(words, np.int64)
+        self.kept.append(array)
+        return int(array.ctypes.data)
+
+    def rows(self, rows: Sequence[Sequence[int]]) -> tuple[int, int]:
+        """How many rows a new table has, and its address."""
+        return len(rows), self.table([word for row in rows for word in row])
+
+    def thing(self, thing: Any) -> int:
+        """The address of an object, which is kept."""
+        self.kept.append(thing)
+        return id(thing)
+
+
+class _Unforeseen(Exception):
+    """What the tables have no words for."""
+
+
+def case_of(form: Form, native: Native) -> Tables | None:
+    """The tables for the calls of a form; `None` where these take more than tables can say, or there can be none."""
+    if not _is_known():
+        return None
+    tables = Tables()
+    try:
+        _fill(tables, form, native)
+    except _Unforeseen:
+        return None
+    return tables
+
+
+def entry(cases: Sequence[Tables]) -> Callable[..., Any]:
+    """A builtin function that tries the cases in order, and gives `MISS` where the arguments are of none."""
+    words = np.array([len(cases), id(np.ndarray), id(MISS), *(case.case for case in cases)], np.int64)
+    new = ctypes.pythonapi.PyCFunction_NewEx
+    new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
+    return new(ctypes.addressof(_method()), (words, *cases), None)  # type: ignore[no-any-return]
+
+
+def may_be_long(block: Block) -> bool:
+    """Whether a program may take so long that others should run meanwhile."""
+    work = 0
+    for each in instructions_of(block):
+        if isinstance(each, Kernel):
+            work += math.prod(each.space) * len(each.terms)
+        elif not isinstance(each, Copy):  # which is of what a kernel fills
+            return True
+    return work >= _LONG
+
+
+# The function
+
+
+class _Method(ctypes.Structure):
+    _fields_ = (
+        ("name", ctypes.c_char_p),
+        ("function", ctypes.c_void_p),
+        ("flags", ctypes.c_int),
+        ("doc", ctypes.c_char_p),
+    )
+    code: jit.Code
+
+
+_FASTCALL = 0x0080
+
+
+@functools.cache
+def _method() -> _Method:
+    """What Python knows of the native function, which lives as long as the process."""
+    for name in API:
+        llvm.add_symbol(name, ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value)
+    for name, (_, _, place) in NUMPY_API.items():
+        llvm.add_symbol(name, _numpy_api()[place])
+    code = jit.compiled(text())
+    address = ctypes.cast(code.function(NAME), ctypes.c_void_p).value
+    method = _Method(b"lamina_entry", address, _FASTCALL, None)
+    method.code = code
+    return method
+
+
+def _numpy_api() -> Any:
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    capsule = np._core._multiarray_umath._ARRAY_API  # type: ignore[attr-defined]
+    return ctypes.cast(get(capsule, None), ctypes.POINTER(ctypes.c_void_p))
+
+
+@functools.cache
+def _is_known() -> bool:
+    """Whether objects and NumPy's functions are where they are looked for."""
+    if sys.implementation.name != "cpython" or _numpy_api()[_ARRAY_TYPE] != id(np.ndarray):
+        return False
+    probe = np.zeros((3, 5), ">i4", order="F")[1:, ::-2]
+    probe.flags.writeable = False
+
+    def at(place: int, kind: Any) -> Any:
+        return kind.from_address(place).value
+
+    def words(field: Field) -> tuple[int, ...]:
+        where = at(id(probe) + field, ctypes.c_void_p)
+        return tuple(at(where + 8 * axis, ctypes.c_int64) for axis in range(probe.ndim))
+
+    return (
+        all(at(id(each) + Field.TYPE, ctypes.c_void_p) == id(type(each)) for each in (probe, 1, 1.5))
+        and at(id(probe) + Field.DATA, ctypes.c_void_p) == probe.__array_interface__["data"][0]
+        and at(id(probe) + Field.AXES, ctypes.c_int) == probe.ndim
+        and at(id(probe) + Field.DTYPE, ctypes.c_void_p) == id(probe.dtype)
+        and at(id(probe) + Field.FLAGS, ctypes.c_int) == probe.flags.num
+        and words(Field.EXTENTS) == probe.shape
+        and words(Field.STRIDES) == probe.strides
+    )
+
+
+_ARRAY_TYPE = 2  # its place in NumPy's table
+
+
+# Tables
+
+
+def _fill(tables: Tables, form: Form, native: Native) -> None:
+    places = {native.params[each.param]: place for place, each in enumerate(form.arguments) if each.param is not None}
+    made = _made_rows(tables, form, native)
+    pointers = places | {memory: len(form.arguments) + k for k, memory in enumerate(made)}
+    cells = [
+        (0, tables.thing(native.tensors[memory]) + Field.DATA) if memory in native.tensors else (pointers[memory], 0)
+        for memory in native.external
+    ]
+    written = []
+    for param, output in form.written:
+        target, origin = native.params[param], native.outputs[output]
+        if origin == target:
+            continue
+        taken = form.arguments[places[target]]
+        if origin in places or taken.nbytes != taken.like.nbytes:
+            raise _Unforeseen  # what another argument is becoming, or an array with gaps
+        written.append((places[target], pointers[origin], taken.nbytes))
+    arena = np.empty(native.arena_bytes, np.uint8)
+    words = [0] * (Case.BUILD + 1)
+    for rows, content in (
+        (Case.ARGUMENTS, [_argument_row(tables, taken) for taken in form.arguments]),
+        (Case.GUARDS, [_guard_row(tables, guard) for guard in form.guards]),
+        (Case.APART, _apart_rows(form)),
+        (Case.MADE, list(made.values())),
+        (Case.CELLS, cells),
+        (Case.WRITTEN, written),
+        (Case.LEAVES, _leaf_rows(tables, form, native, pointers)),
+    ):
+        words[rows : rows + 2] = tables.rows(content)
+    words[Case.FUNCTION] = native.function
+    words[Case.ARENA_BYTES] = native.arena_bytes
+    words[Case.ARENA] = tables.thing(arena) and arena.ctypes.data
+    words[Case.THREADS] = address_of_num_threads()
+    words[Case.IS_LONG] = native.is_long
+    words[Case.BUILD] = tables.thing(form.build) if form.build not in _BUILDS else _BUILDS.index(form.build)
+    tables.kept.append(native.owner)
+    tables.case = tables.table(words)
+
+
+_BUILDS = (None, tuple)
+
+
+def _form(tables: Tables, array: np.ndarray, flags: int) -> int:
+    """The table of an array's form, by which also these of its flags have to be the same."""
+    axes = [word for axis in zip(array.shape, array.strides, strict=True) for word in axis]
+    words = [id(np.ndarray), tables.thing(array.dtype), flags, array.flags.num & flags, array.ndim, *axes]
+    return tables.table(words)
+
+
+def _argument_row(tables: Tables, taken: Taken) -> tuple[int, int, int]:
+    like, kind = taken.like, type(taken.like)
+    if taken.same_as is not None:
+        return Kind.SAME, taken.same_as, 0
+    if kind is np.ndarray:
+        return Kind.ARRAY, _form(tables, like, _ALIGNED | _WRITABLE), -taken.before
+    if taken.param is not None and kind in _NUMBERS:
+        return _NUMBERS[kind], id(kind), id(True)
+    if taken.param is not None and isinstance(like, np.generic) and like.itemsize <= SCRATCH:
+        return Kind.SCALAR, id(kind), 0
+    if taken.param is None and kind is float:
+        return Kind.THIS_FLOAT, id(kind), struct.unpack("q", struct.pack("d", like))[0]
+    if taken.param is None and kind is int and -(2**63) <= like < 2**63:
+        return Kind.THIS_INT, id(kind), like
+    if taken.param is None and kind in _CONSTANTS:
+        return Kind.THING, tables.thing(like), 0
+    raise _Unforeseen
+
+
+_NUMBERS = {float: Kind.FLOAT, int: Kind.INT, bool: Kind.BOOL}
+_CONSTANTS = (bool, str, bytes, type, type(None))  # what is the same for as long as it is this very object
+
+
+def _guard_row(tables: Tables, guard: Guard) -> tuple[int, ...]:
+    if guard.place is None:
+        return Read.CALL, tables.thing(guard.holds), 0, id(True), 0, 0
+    how, owner, name, was = guard.place
+    form, data = 0, 0
+    if type(was) is np.ndarray:
+        form, data = _form(tables, was, _WRITABLE), was.__array_interface__["data"][0]
+    read = Read[how]
+    is_absent = was is None and read in (Read.DEFAULTS, Read.KEYWORD_DEFAULTS)  # which Python says of no object
+    return read, tables.thing(owner), tables.thing(name), 0 if is_absent else tables.thing(was), form, data
+
+
+def _apart_rows(form: Form) -> list[tuple[int, ...]]:
+    written = {param for param, _ in form.written}
+    arrays = [(place, each) for place, each in enumerate(form.arguments) if each.nbytes]
+    return [
+        (place, other_place, each.nbytes, other.nbytes)
+        for k, (place, each) in enumerate(arrays)
+        for other_place, other in arrays[k + 1 :]
+        if {each.param, other.param} & written
+    ]
+
+
+def _made_rows(tables: Tables, form: Form, native: Native) -> dict[int, tuple[int, ...]]:
+    """By memory: that of an array that is returned, of scratch, or of what is written into an argument afterwards."""
+    arrays: dict[int, set[Any]] = {}
+    for leaf in form.leaves:
+        if isinstance(leaf, Made):
+            forms = arrays.setdefault(native.outputs[leaf.output], set())
+            if leaf.kind is value.Kind.ARRAY:
+                forms.add((leaf.shape, leaf.strides))
+    rows: dict[int, tuple[int, ...]] = {}
+    for memory, shape, dtype in zip(native.outputs, native.shapes, native.dtypes, strict=True):
+        if memory in native.params or memory in native.tensors:
+            if memory in arrays or memory in native.tensors:
+                raise _Unforeseen  # it is not the result's own
+            continue
+        numel = math.prod(shape)
+        forms = arrays.get(memory) or set()
+        if not forms and numel * dtype.itemsize <= SCRATCH:
+            rows[memory] = (0, 0, 0, 0)
+            continue
+        if len(forms) > 1 or any(math.prod(extents) != numel for extents, _ in forms):
+            raise _Unforeseen
+        extents, strides = forms.pop() if forms else ((numel,), (dtype.itemsize,))
+        rows[memory] = (tables.thing(dtype), len(extents), tables.table(extents), tables.table(strides))
+    return rows
+
+
+def _leaf_rows(tables: Tables, form: Form, native: Native, pointers: dict[int, int]) -> list[tuple[int, int, int]]:
+    rows: list[tuple[int, int, int]] = []
+    first: dict[int, int] = {}
+    made = len(form.arguments)
+    for place, leaf in enumerate(form.leaves):
+        if first.setdefault(id(leaf), place) != place:
+            rows.append((Leaf.SAME, first[id(leaf)], 0))
+        elif isinstance(leaf, Given):
+            rows.append((Leaf.ARGUMENT, leaf.place, 0))
+        elif isinstance(leaf, Thing):
+            rows.append((Leaf.THING, 0, tables.thing(leaf.thing)))
+        else:
+            pointer = pointers[native.outputs[leaf.output]]
+            if leaf.kind is value.Kind.ARRAY:
+                rows.append((Leaf.ARRAY, pointer - made, 0))
+            elif leaf.kind is value.Kind.SCALAR:
+                rows.append((Leaf.SCALAR, pointer, tables.thing(leaf.dtype)))
+            elif leaf.dtype in _AS_NUMBER:
+                rows.append((_AS_NUMBER[leaf.dtype], pointer, 0))
+            else:
+                raise _Unforeseen
+    return rows
+
+
+_AS_NUMBER = {
+    np.dtype(name): leaf
+    for name, leaf in (
+        ("float64", Leaf.FLOAT),
+        ("int64", Leaf.INT),
+        ("bool", Leaf.BOOL),
+        ("complex128", Leaf.COMPLEX),
+    )
+}

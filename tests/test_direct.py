@@ -1,0 +1,396 @@
+"""Calls that native code takes over: which, and that they are right; and what it doesn't know goes the long way."""
+
+import gc
+import sys
+import threading
+import tracemalloc
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lamina
+from lamina.compilers.direct import MISS
+from lamina.compilers.native import entry
+from tests.support.undecorated import differences
+
+FACTOR = 2.5
+TABLE = np.arange(6.0).reshape(2, 3)
+
+
+def taken_over(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """The function, compiled and called twice, after which such calls are direct, if they ever are."""
+    compiled = lamina.defn(function, compiler="native", strict=True)
+    for _ in range(2):
+        compiled(*args, **kwargs)
+    return compiled
+
+
+def is_direct(compiled: Any, *args: Any, **kwargs: Any) -> bool:
+    direct = compiled._direct.get(tuple(kwargs))
+    return direct is not None and direct(*args, *kwargs.values()) is not MISS
+
+
+def line(dtype: Any = np.float64) -> np.ndarray:
+    return np.arange(16).astype(dtype)
+
+
+def square() -> np.ndarray:
+    return line().reshape(4, 4)
+
+
+def add_one(x):
+    x += 1
+
+
+def scale_rows(x, y):
+    x[1:] *= y[1:]
+    return x
+
+
+def twice(x):
+    y = x + 1
+    return y, x, y
+
+
+def closure() -> Callable[..., Any]:
+    scale, held = 2.0, np.arange(16.0)
+    return lambda x: x * scale + held
+
+
+DIRECT = [
+    (lambda x: x * 2 + 1, lambda: (line(),)),
+    (lambda x: x * 2 + 1, lambda: (line(np.float32),)),
+    (lambda x: x * 2 + 1, lambda: (square().T,)),
+    (lambda x: x * 2 + 1, lambda: (line()[::-2],)),
+    (lambda x: x * 2 + 1, lambda: (np.arange(24.0).reshape(2, 3, 4).transpose(2, 0, 1),)),
+    (lambda x: x + 1, lambda: (np.zeros((0, 3)),)),
+    (lambda x: x + 1, lambda: (np.array(3.0),)),
+    (lambda x: (x + 1).T, lambda: (np.arange(6.0).reshape(2, 3),)),
+    (lambda x: x > 3, lambda: (line(),)),
+    (lambda x: x * 1j, lambda: (line(),)),
+    (lambda x: x.sum(), lambda: (line(),)),
+    (lambda x: x.sum(axis=0), lambda: (square(),)),
+    (lambda x: x[0], lambda: (line(np.float32),)),
+    (lambda x: x[0] > 0, lambda: (line(),)),
+    (lambda x: x[0] * 1j, lambda: (line(),)),
+    (lambda x: float(x.sum()), lambda: (line(),)),
+    (lambda x: int(x.sum()), lambda: (line(np.int64),)),
+    (lambda x: bool(x.any()), lambda: (line(),)),
+    (lambda a, b: (a + b, a < b), lambda: (3, 4.5)),
+    (lambda a: a + 1, lambda: (np.float64(3),)),
+    *((lambda x, k: x * k, lambda k=k: (line(), k)) for k in (3, -3.5, True, np.float32(3), np.complex128(3j))),
+    (lambda x, n: np.zeros(n) + x, lambda: (line(), 16)),  # a number whose value is needed
+    (lambda x, how: x + 1 if how == "one" else x, lambda: (line(), "one")),
+    (lambda x, how: x + 1 if how is None else x, lambda: (line(), None)),
+    (lambda x, y: (x + y, x.sum()), lambda: (line(), line())),
+    (lambda x: {"a": x + 1, "b": [x - 1]}, lambda: (line(),)),
+    (lambda x: (x + 1, None, "s"), lambda: (line(),)),
+    (lambda x: [x + 1], lambda: (line(),)),
+    (twice, lambda: (line(),)),
+    (lambda x, k: (k, x + k), lambda: (line(), np.float64(3))),
+    (lambda x, y: x * y, lambda: (line(),) * 2),
+    (scale_rows, lambda: (line() + 1,) * 2),
+    (add_one, lambda: (line(),)),
+    (add_one, lambda: (square().T,)),
+    (scale_rows, lambda: (line(), line() + 1)),
+    (lambda x: x * FACTOR + TABLE, lambda: (np.arange(3.0),)),
+    (closure(), lambda: (line(),)),
+]
+
+
+@pytest.mark.parametrize(("function", "arguments"), DIRECT)
+def test_a_call_that_native_code_takes_over_is_the_same(function, arguments) -> None:
+    compiled = taken_over(function, *arguments())
+    assert is_direct(compiled, *arguments())
+    for _ in range(2):
+        assert not differences(function, compiled, arguments)
+
+
+@pytest.mark.parametrize(
+    ("function", "arguments"),
+    [
+        (lambda x: x[1:], lambda: (line(),)),  # a view of the argument
+        (lambda x: x + 1, lambda: (line(">f8"),)),
+        (lambda x: x[x > 3], lambda: (line(),)),  # a length that a run alone knows
+        (lambda x: np.linalg.inv(x) + 1, lambda: (square() + 20 * np.eye(4),)),  # partly the evaluator's
+        (lambda pair: pair[0] + pair[1], lambda: ((line(), line()),)),
+    ],
+)
+def test_what_stays_pythons(function, arguments) -> None:
+    compiled = taken_over(function, *arguments())
+    assert not is_direct(compiled, *arguments())
+    assert not differences(function, compiled, arguments)
+
+
+def test_named_arguments() -> None:
+    def f(x, k, y=1):
+        return x * k + y
+
+    compiled = taken_over(f, line(), y=3, k=2.0)
+    assert is_direct(compiled, line(), y=3, k=2.0) and not is_direct(compiled, line(), 2.0, 3)
+    assert compiled(line(), y=5, k=2.0).tolist() == f(line(), y=5, k=2.0).tolist()
+    assert compiled(line(), k=5, y=2.0).tolist() == f(line(), k=5, y=2.0).tolist()
+
+
+def read_only() -> np.ndarray:
+    array = line()
+    array.flags.writeable = False
+    return array
+
+
+def misaligned() -> np.ndarray:
+    array = np.zeros(16 * 8 + 1, np.uint8)[1:].view(np.float64)
+    array[:] = line()
+    return array
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        *(lambda dtype=dtype: line(dtype) for dtype in (np.float32, np.int64, ">f8", np.complex128)),
+        *(lambda shape=shape: np.ones(shape) for shape in ((15,), (16, 1), (0,), ())),
+        lambda: line().repeat(2)[::2],
+        lambda: line()[::-1],
+        read_only,
+        misaligned,
+        lambda: 3,
+        lambda: 3.5,
+        lambda: np.float64(3),
+    ],
+)
+def test_another_form_of_argument_is_seen(other) -> None:
+    def f(x):
+        return x * 2 + 1
+
+    compiled = taken_over(f, line())
+    assert is_direct(compiled, line()) and not is_direct(compiled, other())
+    for _ in range(3):
+        assert not differences(f, compiled, lambda: (other(),))
+    assert is_direct(compiled, line())
+
+
+def test_arrays_of_another_class_are_seen() -> None:
+    class Subclass(np.ndarray):
+        pass
+
+    compiled = taken_over(lambda x: x + 1, line())
+    for other in (line().view(Subclass), lamina.asarray(line())):
+        assert not is_direct(compiled, other)
+        for _ in range(3):
+            result = compiled(other)
+            assert not is_direct(compiled, other) and np.asarray(result).tolist() == (line() + 1).tolist()
+        assert isinstance(result, lamina.Array) == isinstance(other, lamina.Array)
+
+
+def test_numbers_of_another_type_or_value_are_seen() -> None:
+    compiled = taken_over(lambda a: a + a, 3)
+    assert is_direct(compiled, -(2**62))
+    for number in (3.0, True, 2**64, np.int64(3), np.int8(3)):
+        assert not is_direct(compiled, number)
+        assert type(compiled(number)) is type(number + number) and compiled(number) == number + number
+    for pinned, others in ((2, (3, 2.0, True)), (2.0, (3.0, 2)), (True, (False, 1)), (0.0, (-0.0,))):
+        compiled = taken_over(lambda x, k: x * int(k + 1) if k else x - 1, line(), pinned)
+        if is_direct(compiled, line(), pinned):
+            for other in others:
+                assert (compiled(line(), other) == (line() * int(other + 1) if other else line() - 1)).all()
+
+
+def test_many_forms_and_the_first_again() -> None:
+    compiled = lamina.defn(lambda x: x + 1, compiler="native", strict=True)
+    for _ in range(3):
+        for count in range(40):
+            assert compiled(np.arange(count)).tolist() == list(range(1, count + 1))
+    assert is_direct(compiled, np.arange(39)) and len(compiled._cases[()]) <= 16
+
+
+def test_what_changes_outside_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    compiled = taken_over(lambda x: x * FACTOR, line())
+    assert is_direct(compiled, line())
+    monkeypatch.setitem(globals(), "FACTOR", 3.5)
+    assert not is_direct(compiled, line())
+    assert compiled(line()).tolist() == (line() * 3.5).tolist()
+    monkeypatch.delitem(globals(), "FACTOR")
+    with pytest.raises(NameError):
+        compiled(line())
+
+
+def test_what_changes_in_a_closure_or_in_defaults_is_seen() -> None:
+    scale = 2.0
+
+    def f(x, k=3.0):
+        return x * scale * k
+
+    compiled = taken_over(f, line())
+    assert is_direct(compiled, line())
+    scale = 5.0
+    assert not is_direct(compiled, line())
+    assert compiled(line())[1] == 15
+    f.__defaults__ = (4.0,)
+    assert compiled(line())[1] == 20
+
+    def g(x, *, k=3.0):
+        return x * k
+
+    compiled = taken_over(g, line())
+    assert is_direct(compiled, line())
+    g.__kwdefaults__ = {"k": 4.0}
+    assert not is_direct(compiled, line())
+    assert compiled(line())[1] == 4
+
+
+def test_elements_and_form_of_a_captured_array_may_change(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = np.arange(4.0)
+    monkeypatch.setitem(globals(), "TABLE", table)
+    compiled = taken_over(lambda x: x + TABLE, np.ones(4))
+    table[0] = 7
+    assert is_direct(compiled, np.ones(4))
+    assert compiled(np.ones(4)).tolist() == [8, 2, 3, 4]
+    table.shape = (4, 1)
+    assert not is_direct(compiled, np.ones(4))
+    assert compiled(np.ones(4)).shape == (4, 4)
+
+
+def test_a_container_from_outside_may_change() -> None:
+    held = [2.0]
+    compiled = taken_over(lambda x: x * held[0], line())
+    assert is_direct(compiled, line())
+    held[0] = 3.0
+    assert not is_direct(compiled, line())
+    assert compiled(line())[1] == 3
+
+
+def test_a_failure_is_raised_with_the_arguments_as_numpy_leaves_them() -> None:
+    def f(x, i):
+        x[0] = 5
+        y = x[i] + 1
+        x[1] = 6
+        return y
+
+    compiled = taken_over(f, line(), np.array([2, 3]))
+    assert is_direct(compiled, line(), np.array([2, 3]))
+    assert not is_direct(compiled, line(), np.array([2, 99]))
+    assert not differences(f, compiled, lambda: (line(), np.array([2, 99])))
+    with pytest.raises(IndexError, match="99"):
+        compiled(line(), np.array([2, 99]))
+
+
+def test_arguments_that_share_memory_where_one_is_written() -> None:
+    def f(x, y):
+        x[1:] += y[:-1]
+        return y * 2
+
+    compiled = taken_over(f, line(), line())
+    assert is_direct(compiled, line(), line())
+    shared = np.arange(20.0)
+    assert not is_direct(compiled, shared[:16], shared[4:])
+
+    def overlapping() -> tuple[np.ndarray, np.ndarray]:
+        memory = np.arange(20.0)
+        return memory[:16], memory[4:]
+
+    def one() -> tuple[np.ndarray, np.ndarray]:
+        memory = line()
+        return memory, memory
+
+    for arguments in (overlapping, one, lambda: tuple(np.arange(32.0).reshape(2, 16))):
+        for _ in range(3):
+            assert not differences(f, compiled, arguments)
+
+
+def test_one_array_given_twice() -> None:
+    compiled = taken_over(lambda x, y: x + y, *[line()] * 2)
+    assert is_direct(compiled, *[line()] * 2) and not is_direct(compiled, line(), line())
+    assert compiled(line(), line() * 2)[1] == 3
+
+
+def test_results_are_memory_of_their_own() -> None:
+    compiled = taken_over(lambda x: x + 1, line())
+    results = [compiled(line() + k) for k in range(3)]
+    assert [each[0] for each in results] == [1, 2, 3]
+    assert all(each.flags.owndata and each.flags.writeable for each in results)
+
+
+def test_several_threads_at_once() -> None:
+    def f(x, turns):
+        for _ in range(turns):
+            x = np.sqrt(x * x + 1) - x[::-1] * 0.5
+        return x
+
+    compiled = taken_over(f, np.arange(64.0), 3)
+    assert is_direct(compiled, np.arange(64.0), 3)
+    expected = [f(np.arange(64.0) + k, 2_000) for k in range(6)]
+    found: dict[int, list[np.ndarray]] = {k: [] for k in range(6)}
+
+    def work(k: int) -> None:
+        found[k] += [compiled(np.arange(64.0) + k, 2_000) for _ in range(5)]
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in found]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    for k, results in found.items():
+        assert len(results) == 5 and all(np.array_equal(each, expected[k]) for each in results)
+
+
+@pytest.mark.parametrize("calls", [20_000, pytest.param(1_000_000, marks=pytest.mark.long)])
+def test_calls_leave_nothing_behind(calls: int) -> None:
+    name = "".join(["a ", "name"])  # whose references nobody else changes
+
+    def f(x, k, how):
+        total = x.sum()
+        return x * k + TABLE[0, 0], total, float(total), x, how
+
+    def g(x, i):
+        x += 1
+        return x[i]
+
+    compiled, failing = taken_over(f, line(), 2, name), taken_over(g, line(), np.array([1, 2]))
+    x, i, wrong = line(), np.array([1, 2]), np.array([1, 99])
+    assert is_direct(compiled, x, 2, name) and is_direct(failing, x, i)
+    counted = [x, i, wrong, name, x.dtype, None, TABLE, float, np.ndarray, MISS, np, compiled._direct[()]]
+
+    def run(times: int) -> None:
+        for _ in range(times):
+            compiled(x, 2, name)
+            failing(x, i)
+            failing._direct[()](x, wrong)
+
+    run(100)
+    tracemalloc.start()
+    run(100)
+    gc.collect()
+    references, before = [sys.getrefcount(each) for each in counted], tracemalloc.get_traced_memory()[0]
+    run(calls)
+    gc.collect()
+    after = tracemalloc.get_traced_memory()[0]
+    tracemalloc.stop()
+    assert [sys.getrefcount(each) for each in counted] == references
+    assert after - before < 2_000
+
+
+def test_a_function_that_is_dropped_frees_its_tables() -> None:
+    compiled = taken_over(lambda x: x + 1, line())
+    assert is_direct(compiled, line())
+    (case,) = compiled._cases[()]
+    tables = weakref.ref(case)
+    del case, compiled
+    gc.collect()
+    assert tables() is None
+
+
+def test_where_objects_have_another_form_calls_go_the_long_way(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(entry, "_is_known", lambda: False)
+    compiled = taken_over(lambda x: x + 1, line())
+    assert not compiled._direct
+    assert compiled(line())[1] == 2
+
+
+def test_a_call_within_a_trace_is_part_of_it() -> None:
+    inner = taken_over(lambda x: x + 1, line())
+    assert is_direct(inner, line())
+    graph = lamina.trace(lambda x: inner(x) + inner(TABLE).sum(), line())
+    assert str(graph).count("add") == 3
