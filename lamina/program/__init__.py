@@ -3,5 +3,6 @@
 from lamina.program.fuse import fuse
 from lamina.program.lower import lower
 from lamina.program.record import Program
+from lamina.program.split import split
 
-__all__ = ["Program", "fuse", "lower"]
+__all__ = ["Program", "fuse", "lower", "split"]

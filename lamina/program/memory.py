@@ -5,6 +5,7 @@ value afterwards, and starts with a copy where something does. A loop carries me
 where nothing else needs it, and what a turn leaves elsewhere changes places with it at the end of the turn.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from lamina.program.record import Block, Cond, Copy, Instruction, Kernel, Program, Store, While
@@ -91,18 +92,23 @@ class _Planner:
 
     def own(self, block: Block) -> Block:
         """The program's block, in which no two results are one memory, and only a param's is a param's."""
-        given = {self.find(buffer) for buffer in (*self.program.params, *self.program.tensors)}
-        taken: dict[int, int] = {}
+        given = (*self.program.params, *self.program.tensors)
+        taken = {self.find(buffer) for buffer in given}
+        stays = [output in (*given, *block.outputs[:place]) for place, output in enumerate(block.outputs)]
+        return self._apart(block, stays, taken, "a result is memory of its own")
+
+    def _apart(self, block: Block, stays: Sequence[bool], taken: set[int], reason: str) -> Block:
+        """A block whose outputs have memories of their own, none of them taken already, but those that stay."""
         copies, outputs = [], []
-        for output in block.outputs:
+        for output, is_kept in zip(block.outputs, stays, strict=True):
             memory = self.find(output)
-            is_given = memory in given and output not in (*self.program.params, *self.program.tensors)
-            if is_given or taken.setdefault(memory, output) != output:
+            if memory in taken and not is_kept:
                 origin, output = output, len(self.program.buffers)
                 self.program.buffers.append(self.program.buffers[origin])
                 self.parents.append(output)
                 self.members.append({output})
-                copies.append(Copy(output, origin, "a result is memory of its own"))
+                copies.append(Copy(output, origin, reason))
+            taken.add(memory)
             outputs.append(output)
         return Block((*block.instructions, *copies), tuple(outputs))
 
@@ -142,6 +148,10 @@ class _Planner:
         condition = self.block(loop.condition, frozenset((*loop.params, *loop.body.reads)))
         body = self.block(loop.body, loop.condition.reads - set(loop.params))
         self.borrowed = borrowed
+        stays = [self.find(p) == self.find(o) for p, o in zip(loop.params, body.outputs, strict=True)]
+        taken = {self.find(param) for param, is_kept in zip(loop.params, stays, strict=True) if is_kept}
+        taken |= self.borrowed | {self.find(buffer) for buffer in _written(condition)}
+        body = self._apart(body, stays, taken, "a loop carries it on its own")
         done.append(replace(loop, condition=condition, body=body))
         for result, param, output in zip(loop.results, loop.params, body.outputs, strict=True):
             if self.find(param) == self.find(output) or self.program.buffers[param].numel == 1:

@@ -174,3 +174,24 @@ def test_callbacks_stay_in_their_order() -> None:
     found = program(f, X)
     named = [each.node.args[1] for each in found.block.instructions if isinstance(each, Library)]
     assert named == ["a", "b"]
+
+
+def test_what_a_turn_leaves_is_memory_of_its_own() -> None:
+    """An inner loop that reads an array gives the outer one its memory, which the outer one still needs."""
+
+    def f(x):
+        def turn(carry):
+            i, a, b = carry
+            _, same, _ = lamina.while_loop(lambda c: c[0] < 2, lambda c: (c[0] + 1, c[1], c[2]), (0, b, a))
+            return i + 1, same, b
+
+        return lamina.while_loop(lambda c: c[0] < 3, turn, (0, x + 1, x))
+
+    planned = plan(program(f, np.arange(3.0)))
+    loop = next(each for each in planned.program.block.instructions if isinstance(each, While))
+    kept, taken = planned.memory[loop.params[2]], planned.memory[loop.body.outputs[1]]
+    assert loop.body.outputs[2] == loop.params[2] and taken != kept
+    assert [e.reason for e in loop.body.instructions if isinstance(e, Copy)] == ["a loop carries it on its own"]
+    x = np.arange(3.0)
+    for came, expected in zip(lamina.defn(f, compiler="native")(x), f(x), strict=True):
+        np.testing.assert_array_equal(came, expected)

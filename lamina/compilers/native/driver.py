@@ -158,7 +158,7 @@ def _shape_of(kernel: Kernel, order: dict[int, int]) -> Any:
 
 
 # Of elements times what each takes, in additions: so much is worth a thread.
-_MUCH = 1 << 23
+_MUCH = 1 << 21
 _OF_A_FUNCTION = 20
 
 
