@@ -5,7 +5,7 @@ are the bits of the results.
 """
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from lamina.layout import Layout
@@ -106,7 +106,7 @@ class _Parts:
         ]
         flat = [term for group in partial for term in group]
         buffers = [self._buffer(term) for term in flat]
-        first = self._part(flat, buffers, None, self._whole_parts(), self.count, 0)
+        first = self._part(flat, buffers, [None] * len(flat), self._whole_parts(), self.count, 0)
         done: list[Instruction] = [first]
         if self.rest:
             bases, buffers = buffers, [self._buffer(term) for term in flat]
@@ -173,7 +173,7 @@ class _Parts:
         self,
         terms: list[Term],
         buffers: list[int],
-        bases: list[int] | None,
+        bases: Sequence[int | None],
         movements: list[Movement],
         count: int,
         start: int,
@@ -182,13 +182,11 @@ class _Parts:
         space: Shape = self.kernel.space
         for movement in movements:
             space = movement.result_shape(space)
-        kept = Layout.contiguous(self._parts_and_kept).move(
-            _cut(self._parts_and_kept, 0, start, count),
-        )
+        kept = Layout.contiguous(self._parts_and_kept).move(_cut(self._parts_and_kept, 0, start, count))
         assert kept is not None
         stores = tuple(
             Store(self._moved(term, movements), buffer, kept, base)
-            for term, buffer, base in zip(terms, buffers, bases or [None] * len(terms), strict=True)
+            for term, buffer, base in zip(terms, buffers, bases, strict=True)
         )
         return Kernel(space, tuple(axis + 1 for axis in self.kernel.reduced), stores, self.kernel.source)
 
