@@ -9,6 +9,7 @@ from lamina.expr import Expr, Source, effects_of, value_of
 from lamina.expr.tree import nodes_of
 from lamina.layout import Layout
 from lamina.layout.move import Broadcast, Permute, Range, Reshape, Slice
+from lamina.program.demand import decided
 from lamina.program.held import held_as
 from lamina.program.record import (
     REDUCTIONS,
@@ -25,7 +26,7 @@ from lamina.program.record import (
     While,
     in_order,
 )
-from lamina.program.scope import Lowering, Scope, numel_of, uses_of
+from lamina.program.scope import Lowering, Scope, numel_of, uses_of, zero_of
 
 
 def _reduction(scope: Scope, node: Expr) -> Any:
@@ -71,7 +72,7 @@ def _matmul(scope: Scope, node: Expr) -> Any:
     if not numel_of(node.shape):
         return NotImplemented
     if not inner:
-        scope.set(node, scope.terms.constant(_zero(node.dtype), node.dtype))
+        scope.set(node, scope.terms.constant(zero_of(node.dtype), node.dtype))
         return None
     if not is_small or not scope.whole.is_native(node):
         for each in (x, y):
@@ -133,12 +134,8 @@ def _parts(scope: Scope, node: Expr, parts: Sequence[tuple[Term, Layout]], base:
         scope.kernel(layout.shape, (), Store(term, buffer, layout, base), node.source)
         base = buffer
     if base is None:  # there is no element
-        base = scope.fill(scope.terms.constant(_zero(node.dtype), node.dtype), node.shape)
+        base = scope.fill(scope.terms.constant(zero_of(node.dtype), node.dtype), node.shape)
     scope.values[node] = scope.whole.load(base)
-
-
-def _zero(dtype: DType) -> Any:
-    return {"bool": False, "float": 0.0, "complex": 0j}.get(dtype.kind, 0)
 
 
 def _concat(scope: Scope, node: Expr) -> None:
@@ -431,7 +428,7 @@ def _while(scope: Scope, node: Expr) -> None:
     turn = _carried(inner, outputs, buffers, {each for i in test.instructions for each in i.writes})
     results = tuple(whole.buffer(param.dtype, param.shape) for param in params)
     scope.instructions.append(While(starts, buffers, test, turn, results, node.source))
-    scope.several_or_one(node, results)
+    scope.filled(node, results)
 
 
 def _carried(inner: Scope, outputs: Sequence[Expr], params: Sequence[int], outside: set[int]) -> Block:
@@ -449,18 +446,29 @@ def _carried(inner: Scope, outputs: Sequence[Expr], params: Sequence[int], outsi
 
 
 def _cond(scope: Scope, node: Expr) -> None:
-    clauses, otherwise = node.args
-    _clauses(scope, node, list(clauses), otherwise)
+    branch = decided(node, scope.facts)
+    if branch is None:
+        clauses, otherwise = node.args
+        _clauses(scope, node, list(clauses), otherwise)
+        return
+    outputs = nodes_of(value_of(branch))
+    scope.run(effects_of(branch), outputs)
+    terms = tuple(
+        term if term.op in ("load", "constant") else scope.keep(each, "a branch gives it")
+        for each, term in ((each, scope.value(each)) for each in outputs)
+    )
+    scope.several_or_one(node, terms)
 
 
 def _clauses(scope: Scope, node: Expr, clauses: list[Any], otherwise: Any) -> None:
     predicate, value = clauses[0]
     test = scope.buffer_of(scope.value(value_of(predicate)), (), None, "a branch asks for it")
-    then = _branch(scope, value)
+    asked = value_of(predicate)
+    then = _branch(scope, value, {asked: True})
     if len(clauses) == 1:
-        other = _branch(scope, otherwise)
+        other = _branch(scope, otherwise, {asked: False})
     else:  # what comes after a false predicate is a branch of its own
-        inner = Scope(scope.whole, scope.uses, scope)
+        inner = Scope(scope.whole, scope.uses, scope, {asked: False})
         later = clauses[1][0]
         inner.run(effects_of(later), [value_of(later)])
         _clauses(inner, node, clauses[1:], otherwise)
@@ -469,11 +477,11 @@ def _clauses(scope: Scope, node: Expr, clauses: list[Any], otherwise: Any) -> No
     kinds = zip(node.dtype, node.shape, strict=True) if node.has_several else [(node.dtype, node.shape)]
     results = tuple(scope.whole.buffer(dtype, shape) for dtype, shape in kinds)
     scope.instructions.append(Cond(test, then, other, results, node.source))
-    scope.several_or_one(node, results)
+    scope.filled(node, results)
 
 
-def _branch(scope: Scope, value: Any) -> Block:
-    inner = Scope(scope.whole, scope.uses, scope)
+def _branch(scope: Scope, value: Any, facts: Mapping[Expr, bool]) -> Block:
+    inner = Scope(scope.whole, scope.uses, scope, facts)
     outputs = nodes_of(value_of(value))
     inner.run(effects_of(value), outputs)
     buffers = tuple(

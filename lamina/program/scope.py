@@ -8,14 +8,30 @@ than it has elements, and where no layout can say how it is read.
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
+from types import MappingProxyType
 from typing import Any
 
+from lamina import dtype as dt
 from lamina.dtype import DType
 from lamina.expr import OPS, Expr, Family, Source, effects_of
 from lamina.expr.tree import map_args, nodes_of, operands, post_order
 from lamina.layout import Layout
 from lamina.layout.move import Movement, Reshape
-from lamina.program.record import Buffer, Instruction, Kept, Kernel, Library, Origins, Shape, Store, Term, Terms
+from lamina.program.demand import Certain, Literal, Shared, decided, shared_by_branches
+from lamina.program.record import (
+    Block,
+    Buffer,
+    Cond,
+    Instruction,
+    Kept,
+    Kernel,
+    Library,
+    Origins,
+    Shape,
+    Store,
+    Term,
+    Terms,
+)
 
 _MOST_TERMS = 100  # of one kernel's value: a longer chain is cut
 _CALLBACKS = frozenset({"hook", "runtime_call"})
@@ -69,47 +85,56 @@ def uses_of(roots: Sequence[Expr]) -> Counter[Expr]:
 class Scope:
     """A block being written. A branch of a cond has a scope whose parent's values it reads."""
 
-    def __init__(self, whole: Whole, uses: Counter[Expr], parent: "Scope | None" = None) -> None:
+    def __init__(
+        self,
+        whole: Whole,
+        uses: Counter[Expr],
+        parent: "Scope | None" = None,
+        facts: Mapping[Expr, bool] = MappingProxyType({}),
+    ) -> None:
         self.whole = whole
         self.terms = whole.terms
         self.uses = uses
         self.parent = parent
         self.values: dict[Expr, Term] = {}
         self.several: dict[Expr, tuple[Term, ...]] = {}
+        self.shared: dict[Expr, frozenset[Literal]] = {}  # where a value holds that branches share: in any of these
         self.stored: dict[Term, int] = {}  # the buffer that holds a term
         self.readers: dict[int, list[Expr]] = {}  # which waiting values read a buffer
         self.left: Counter[Expr] = Counter(uses) if parent is None else parent.left  # uses that are still to come
         self.instructions: list[Instruction] = []
         self.now: Expr | None = None  # the node that is being lowered
+        self.certain: Certain = Certain() if parent is None else parent.certain
+        self.facts: Mapping[Expr, bool] = facts if parent is None else {**parent.facts, **facts}  # predicates
 
     # Values
 
-    def known(self, node: Expr) -> bool:
-        """Whether a node's value is there, here or outside."""
+    def known(self, node: Expr, facts: Mapping[Expr, bool] | None = None) -> bool:
+        """Whether a node's value is there, here or outside, where these predicates (this scope's) are so."""
+        return node.op == "fun" or self._owner(node, self.facts if facts is None else facts) is not None
+
+    def _owner(self, node: Expr, facts: Mapping[Expr, bool]) -> "Scope | None":
+        """The scope that has a node's value."""
         scope: Scope | None = self
         while scope is not None:
             if node in scope.values or node in scope.several:
-                return True
+                where = scope.shared.get(node)
+                if where is None or any(facts.get(predicate) is is_true for predicate, is_true in where):
+                    return scope
             scope = scope.parent
-        return node.op == "fun"
+        return None
 
     def value(self, node: Expr) -> Term:
         """The term of a node."""
-        scope: Scope | None = self
-        while scope is not None:
-            if node in scope.values:
-                return scope.values[node]
-            scope = scope.parent
-        raise KeyError(node)
+        owner = self._owner(node, self.facts)
+        assert owner is not None
+        return owner.values[node]
 
     def results_of(self, node: Expr) -> tuple[Term, ...]:
         """The terms of a node of several results."""
-        scope: Scope | None = self
-        while scope is not None:
-            if node in scope.several:
-                return scope.several[node]
-            scope = scope.parent
-        raise KeyError(node)
+        owner = self._owner(node, self.facts)
+        assert owner is not None
+        return owner.several[node]
 
     def buffer_of(self, term: Term, shape: Shape, source: Source | None = None, why: str = "") -> int:
         """A buffer that a term fills, all of it and in C order; there already, or by a kernel, and why."""
@@ -195,14 +220,26 @@ class Scope:
 
     def run(self, effects: Sequence[Expr], outputs: Sequence[Expr]) -> None:
         """Lower what these need, but for what is there already and what a branch alone needs."""
-        order = post_order((*effects, *outputs), lambda node: () if self.known(node) else _certain(node))
-        if all(a.id < b.id for a, b in pairwise(effects)):
-            # as the program was written: what reads a memory comes before what writes it
-            order.sort(key=lambda node: node.id)
+        in_turn = all(a.id < b.id for a, b in pairwise(effects))
+        more: list[Expr] = []  # what is simply computed, though branches alone need it
+        while True:
+            order = post_order((*more, *effects, *outputs), self._needs)
+            if in_turn:
+                # as the program was written: what reads a memory comes before what writes it
+                order.sort(key=lambda node: node.id)
+            found, shared = shared_by_branches(
+                order, effects, self.known, self.certain, self.facts, self.whole.is_native
+            )
+            if not found:
+                break
+            more += found
         kept = {node for node in effects if not node.has_several}
         for node in order:
             if not self.known(node):
+                for where, group in _together(shared.get(node, ())):
+                    self._share(group, where)
                 self.now = node
+                self.shared.pop(node, None)
                 self.node(node)
                 terms = self.several[node] if node.has_several else (self.values[node],)
                 self.whole.origins.values.setdefault(node, []).append(terms)
@@ -212,6 +249,56 @@ class Scope:
             if node in kept and node in self.values:
                 self.whole.kept.add(self.keep(node, "an effect needs it").static[0])
         self.now = None
+
+    def _needs(self, node: Expr) -> Sequence[Expr] | None:
+        if self.known(node):
+            return ()
+        branch = decided(node, self.facts)
+        return self.certain.needed(node) if branch is None else nodes_of(branch)
+
+    def _share(self, nodes: Sequence[Expr], where: frozenset[Literal]) -> None:
+        """Compute what several branches need before the first of them, if one of these is to be taken.
+
+        Elsewhere there is no value, and what needs one all the same computes it.
+        """
+        nodes = [node for node in nodes if not self.known(node)]
+        if not nodes:
+            return
+        self.run((), [predicate for predicate, _ in where])
+        bit, tests = self.terms.make, [(self.value(predicate), is_true) for predicate, is_true in where]
+        test, *others = [term if is_true else bit("logical_not", (term,), dt.bool) for term, is_true in tests]
+        for other in others:
+            test = bit("logical_or", (test, other), dt.bool)
+        made = len(self.whole.buffers)
+        facts = dict(where) if len(where) == 1 else {}
+        inner, outer = Scope(self.whole, self.uses, self, facts), Scope(self.whole, self.uses, self)
+        inner.run((), nodes)
+        lowered = [node for node in (*inner.values, *inner.several) if not self.known(node)]
+        inside = Counter(operand for node in lowered for operand in operands(node))
+        blocks: tuple[list[int], list[int]] = [], []
+        results: list[int] = []
+        for node in nodes:
+            terms = inner.results_of(node) if node.has_several else (inner.value(node),)
+            if self.uses[node] <= inside[node]:
+                continue
+            self.shared[node] = where
+            if all(buffer < made for term in terms for buffer in term.reads):  # there is nothing to compute yet
+                self.several_or_one(node, terms)
+                continue
+            buffers = []
+            for term, shape in zip(terms, node.shape if node.has_several else (node.shape,), strict=True):
+                blocks[0].append(inner.buffer_of(term, shape, node.source, "branches share it"))
+                blocks[1].append(outer.fill(self.terms.constant(zero_of(term.dtype), term.dtype), shape))
+                buffers.append(self.whole.buffer(term.dtype, shape))
+            self.several_or_one(node, tuple(map(self.whole.load, buffers)))
+            results += buffers
+        if results:
+            asked = self.buffer_of(test, (), None, "branches that share something ask for it")
+            then, otherwise = (
+                Block(tuple(scope.instructions), tuple(outputs))
+                for scope, outputs in zip((inner, outer), blocks, strict=True)
+            )
+            self.instructions.append(Cond(asked, then, otherwise, tuple(results), nodes[0].source))
 
     def node(self, node: Expr) -> None:
         """Give a node its value, and write the instructions that it takes."""
@@ -238,13 +325,16 @@ class Scope:
             for buffer in term.reads:
                 self.readers.setdefault(buffer, []).append(node)
 
-    def several_or_one(self, node: Expr, buffers: Sequence[int]) -> None:
-        """A node's results, which fill these buffers."""
-        loads = tuple(map(self.whole.load, buffers))
+    def several_or_one(self, node: Expr, terms: tuple[Term, ...]) -> None:
+        """A node's results."""
         if node.has_several:
-            self.several[node] = loads
+            self.several[node] = terms
         else:
-            (self.values[node],) = loads
+            (self.values[node],) = terms
+
+    def filled(self, node: Expr, buffers: Sequence[int]) -> None:
+        """A node's results, which fill these buffers."""
+        self.several_or_one(node, tuple(map(self.whole.load, buffers)))
 
     def moved(self, node: Expr, *movements: Movement) -> Term:
         """The value of a node, moved; it is put in a buffer first where no layout can say it, or it would cost more."""
@@ -278,12 +368,20 @@ class Scope:
         results = tuple(self.whole.buffer(dtype, shape) for dtype, shape in kinds)
         kind = "callback" if node.op in _CALLBACKS else "library call"
         self.instructions.append(Library(alone, tuple(given), results, kind, node.source))
-        self.several_or_one(node, results)
+        self.filled(node, results)
 
 
-def _certain(node: Expr) -> Sequence[Expr] | None:
-    """What a node needs before it is known which branch is taken."""
-    return nodes_of(node.args[0][0][0]) if node.op == "cond" else None
+def _together(shared: Sequence[Shared]) -> list[tuple[frozenset[Literal], list[Expr]]]:
+    """Nodes that are needed in the same branches, those of most branches first: what others need is among them."""
+    groups: dict[frozenset[Literal], list[Expr]] = {}
+    for node, where in shared:
+        groups.setdefault(where, []).append(node)
+    return sorted(groups.items(), key=lambda group: -len(group[0]))
+
+
+def zero_of(dtype: DType) -> Any:
+    """The Python number of a dtype that is nothing."""
+    return {"bool": False, "float": 0.0, "complex": 0j}.get(dtype.kind, 0)
 
 
 def numel_of(shape: Shape) -> int:
