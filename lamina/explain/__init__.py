@@ -19,6 +19,7 @@ from lamina.expr import Graph, Source, describe
 from lamina.expr.containers import flatten
 from lamina.expr.tree import nodes_of
 from lamina.program import Program
+from lamina.program.record import TooLarge
 from lamina.roots import Root, memory_of
 from lamina.trace.scope import Note, raised_at, user_source
 from lamina.trace.staging import Spec
@@ -33,6 +34,7 @@ def explain(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Expla
     its operations became: views, parts of kernels, library calls, or copies with their reasons and bytes. Then it says
     what each kernel reads and writes, what is copied, how much memory is held, and which numbers were compiled in. All
     of that is in fields too. A function that can't be traced has a `fallback`, with the line and the reason.
+    `evaluated` is the reason why the evaluator runs one that is too large to compile.
 
     Raises `TypeError` for an argument that is no array, number or container of them, and can't be static.
 
@@ -66,7 +68,10 @@ def explain(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Expla
     if mixed := mixed_memory(found.traced, given):
         return Explanation(name, arguments, Fallback(mixed, None))
     graph = found.traced.graph
-    plan = planned(graph)
+    try:
+        plan = planned(graph)
+    except TooLarge as reason:
+        return Explanation(name, arguments, evaluated=str(reason), graph=graph)
     account = Account(plan, _names(plan.program, graph, found, paths), outside)
     memory = account.memory_of(plan.program.block.outputs[: len(nodes_of(graph.outputs))])
     taken = list(_taken(found, given, paths))

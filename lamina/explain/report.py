@@ -118,7 +118,8 @@ class Fallback(NamedTuple):
 class Explanation:
     """What becomes of a function on arguments like these; ``str()`` is the text.
 
-    A function that can't be traced has a `fallback`, and nothing else.
+    A function that can't be traced has a `fallback`, and nothing else; of one that the evaluator runs as a whole,
+    `evaluated` says why, and there is the graph.
     """
 
     name: str
@@ -131,6 +132,7 @@ class Explanation:
     memory: Memory = _NONE
     graph: Graph | None = None
     program: Program | None = None
+    evaluated: str = ""
 
     def __repr__(self) -> str:
         return f"<Explanation of {self.name}: {len(self.kernels)} kernels, {len(self.copies)} copies>"
@@ -144,6 +146,10 @@ def _lines(explained: Explanation) -> Iterator[str]:
     if explained.fallback is not None:
         yield f"{head} runs as plain Python, not compiled:"
         yield f"  {explained.fallback.reason}"
+        return
+    if explained.evaluated:
+        yield f'{head} with compiler="native" runs in the evaluator, node by node:'
+        yield f"  {explained.evaluated}"
         return
     yield f'{head} with compiler="native"'
     where = None

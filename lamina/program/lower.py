@@ -16,6 +16,8 @@ from lamina.program.scope import Scope, Whole, uses_of
 def lower(graph: Graph, is_native: Callable[[Expr], bool]) -> Program:
     """The program of a graph; an op for which `is_native` is false becomes a library call.
 
+    Raises `TooLarge` for a graph whose program would have more buffers than it is worth to compile.
+
     >>> import lamina
     >>> graph = lamina.trace(lambda x: (x.T * 2).sum(axis=0), lamina.Spec(lamina.float64, (3, 4)))
     >>> print(lower(graph, lambda node: True))

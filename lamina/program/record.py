@@ -89,6 +89,10 @@ class Term:
 Shifts = tuple[tuple[Term, int | None], ...]  # terms and their strides; None for a condition
 
 
+class TooLarge(Exception):
+    """A graph whose program would have more buffers than it is worth to compile; the message says so."""
+
+
 class Terms:
     """The terms of one program, each made once."""
 

@@ -31,8 +31,10 @@ from lamina.program.record import (
     Store,
     Term,
     Terms,
+    TooLarge,
 )
 
+MOST_BUFFERS = 1 << 12  # of a program: some seconds of compiling
 _MOST_TERMS = 100  # of one kernel's value: a longer chain is cut
 _CALLBACKS = frozenset({"hook", "runtime_call"})
 
@@ -54,7 +56,9 @@ class Whole:
         self.origins = Origins()
 
     def buffer(self, dtype: DType, shape: Shape) -> int:
-        """A new buffer."""
+        """A new buffer; raises `TooLarge` where that is one too many."""
+        if len(self.buffers) == MOST_BUFFERS:
+            raise TooLarge(f"as a program it has more than {MOST_BUFFERS:,} buffers, which would take long to compile")
         self.buffers.append(Buffer(dtype, shape))
         return len(self.buffers) - 1
 

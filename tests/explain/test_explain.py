@@ -11,6 +11,7 @@ import lamina
 from lamina.compilers.native import planned
 from lamina.compilers.native.execute import executable
 from lamina.explain.report import Explanation, Kernel, Line
+from lamina.program import scope
 from lamina.program.record import Kernel as ProgramKernel
 from lamina.program.record import instructions_of
 from tests.support.random_programs import program
@@ -357,7 +358,7 @@ def test_every_operation_of_a_kernel_is_one_of_a_line(name: str) -> None:
 def test_memory_is_what_the_compiled_program_takes(name: str) -> None:
     function, args = PROGRAMS[name]
     explained = lamina.explain(function, *args)
-    runs = executable(planned(explained.graph)).__self__
+    runs = executable(planned(explained.graph))
     made = [int(np.prod(shape)) * np.dtype(dtype).itemsize for _, shape, dtype in runs.made]
     arenas = sum(call.arena_bytes for call in runs.calls)  # each array at a multiple of 64
     least = explained.memory.peak
@@ -378,6 +379,23 @@ def test_the_text_says_what_the_fields_say(name: str) -> None:
 
 def test_a_decorated_function_is_explained_like_itself() -> None:
     assert str(lamina.explain(lamina.defn(softmax), X)) == str(lamina.explain(softmax, X))
+
+
+def test_what_is_too_large_to_compile_runs_in_the_evaluator(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(scope, "MOST_BUFFERS", 3)
+
+    def long(x):
+        for k in range(1, 5):
+            x = np.sort(x[:-k])
+        return x
+
+    explained = lamina.explain(long, np.arange(20.0))
+    assert "more than 3 buffers" in explained.evaluated and explained.graph is not None and explained.program is None
+    assert str(explained) == (
+        'long(x: float64[20]) with compiler="native" runs in the evaluator, node by node:\n'
+        "  as a program it has more than 3 buffers, which would take long to compile"
+    )
+    np.testing.assert_array_equal(lamina.defn(long, compiler="native")(np.arange(20.0)), np.arange(10.0))  # no warning
 
 
 def test_nothing_is_run() -> None:

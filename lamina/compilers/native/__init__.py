@@ -19,17 +19,21 @@ from lamina.expr import Graph
 from lamina.passes import run_passes
 from lamina.program import fuse, lower, split
 from lamina.program.memory import Planned, plan
+from lamina.program.record import TooLarge
 
 
 def compile_graph(graph: Graph) -> Callable[..., list[np.ndarray]]:
     """A function of the graph's params' arrays.
 
-    Where making code for it fails, which is a bug, the evaluator runs it, and a warning says so.
+    The evaluator runs a graph that is too large to compile, and, with a warning, one for which making code fails,
+    which is a bug.
     """
     program = None
     try:
         program = planned(graph)
         return executable(program)
+    except TooLarge:
+        return evaluator.compile_graph(graph)
     except failure.CompileFailure as failed:
         part, code, error = failed.part, failed.code, failed.__cause__ or failed
     except Exception as other:  # noqa: BLE001  whatever it is, the program runs
@@ -44,5 +48,5 @@ def compile_graph(graph: Graph) -> Callable[..., list[np.ndarray]]:
 
 
 def planned(graph: Graph) -> Planned:
-    """The program that a graph becomes, and which of its buffers share memory."""
+    """The program that a graph becomes, and which of its buffers share memory; raises `TooLarge` for too many."""
     return plan(split(fuse(lower(run_passes(graph), is_native))))
