@@ -168,3 +168,131 @@ def test_cumulative_extremes(dtype: Any) -> None:
         x[3, 4], x[20, 5] = np.nan, np.inf
     assert set(calls_of(lines, x)) == {"cumulative_max", "cumulative_min"}
     check(lines, x)
+
+
+# Linear systems
+
+
+def systems(a: np.ndarray, b: np.ndarray) -> tuple[np.ndarray, ...]:
+    square = a @ a.swapaxes(-1, -2).conj() + np.eye(a.shape[-1], dtype=a.dtype)
+    return (
+        np.linalg.solve(a, b),
+        np.linalg.solve(a.swapaxes(-1, -2), b[..., ::-1]),
+        np.linalg.inv(a),
+        np.linalg.inv(a[..., ::-1]),
+        np.linalg.cholesky(square),
+        np.linalg.cholesky(square, upper=True),
+        np.linalg.det(a),
+        *np.linalg.slogdet(a),
+    )
+
+
+@pytest.mark.parametrize("dtype", FLOATS)
+@pytest.mark.parametrize("shape", [(1,), (2,), (7,), (40,), (2, 3, 4), (0, 3), (3, 0)])
+def test_systems_are_solved(dtype: Any, shape: tuple[int, ...]) -> None:
+    size = shape[-1]
+    a = (numbers(dtype, *shape, size) / (4 * max(size, 1) ** 0.5) + 2 * np.eye(size)).astype(dtype)
+    b = numbers(dtype, *shape, 3, seed=1)
+    assert set(calls_of(systems, a, b)) >= {"solve", "inv", "cholesky", "det", "slogdet"}
+    check(systems, a, b, tolerance=100 * TOLERANCE[dtype])
+
+
+@pytest.mark.parametrize("f", [np.linalg.inv, np.linalg.cholesky, lambda a: np.linalg.solve(a, a[..., :1])])
+def test_a_matrix_without_a_result_is_an_error(f: Callable[..., Any]) -> None:
+    a = np.stack((np.eye(3), np.zeros((3, 3))))
+    with pytest.raises(np.linalg.LinAlgError) as expected:
+        f(a)
+    compiled = lamina.defn(lambda a: f(a), compiler="native", strict=True)
+    assert np.array_equal(compiled(a[:1]), f(a[:1]))
+    with pytest.raises(np.linalg.LinAlgError) as raised:
+        compiled(a)
+    assert str(raised.value) == str(expected.value)
+    (note,) = raised.value.__notes__
+    assert "test_native_library.py:" in note
+
+
+def test_a_singular_matrix_has_a_determinant() -> None:
+    a = np.ones((4, 4))
+    check(lambda a: (np.linalg.det(a), *np.linalg.slogdet(a)), a)
+
+
+def test_a_loop_with_systems_is_one_call() -> None:
+    def filtered(a: np.ndarray, y: np.ndarray) -> np.ndarray:
+        x = y
+        for _ in range(20):
+            x = np.linalg.solve(a, x) + np.linalg.inv(a) @ y
+        return x
+
+    a, y = numbers(np.float64, 4, 4) + 20 * np.eye(4), numbers(np.float64, 4, seed=1)
+    check(filtered, a, y, tolerance=1e-13, op="inv")
+
+
+# Sorts and searches
+
+SORTED = [bool, np.int8, np.uint16, np.int64, np.uint64, np.float32, np.float64]
+
+
+def with_specials(x: np.ndarray) -> np.ndarray:
+    """With equal elements, and among floats zeros of both signs, infinities and NaNs of several bits."""
+    x = x if x.dtype == bool else x.round()
+    if x.dtype.kind == "f" and x.size > 40:
+        special = np.array([0.0, -0.0, np.nan, -np.nan, np.inf, -np.inf], x.dtype)
+        x.reshape(-1)[:36] = np.tile(special, 6)
+    return x
+
+
+@pytest.mark.parametrize("dtype", SORTED)
+def test_sorts_have_the_stable_sorts_bits(dtype: Any) -> None:
+    def lines(arrays: list[np.ndarray]) -> tuple[np.ndarray, ...]:
+        views = [each for x in arrays for each in (x, x[::-1].T)]
+        return tuple([np.sort(x, axis=axis, kind="stable") for x in views for axis in range(x.ndim)])
+
+    arrays = [numbers(dtype, *shape) for shape in LINES]
+    assert set(calls_of(lines, arrays)) == {"sort"}
+    check(lines, arrays)
+    check(lines, [with_specials(x) for x in arrays if x.dtype.kind == "f" or x.size < 1000])
+
+
+@pytest.mark.parametrize("dtype", SORTED)
+def test_places_in_order(dtype: Any) -> None:
+    def lines(arrays: list[np.ndarray]) -> tuple[np.ndarray, ...]:
+        views = [each for x in arrays for each in (x, x[::-1].T)]
+        return tuple([np.argsort(x, axis=axis, kind="stable") for x in views for axis in range(x.ndim)])
+
+    arrays = [with_specials(numbers(dtype, *shape)) for shape in LINES]
+    assert set(calls_of(lines, arrays)) == {"argsort"}
+    check(lines, arrays)
+
+
+@pytest.mark.parametrize("dtype", [np.int16, np.float64])
+def test_places_from_the_greatest(dtype: Any) -> None:
+    def places(x: Any) -> Any:
+        return lamina.argsort(x, axis=0, descending=True), lamina.argsort(x, axis=1, descending=True)
+
+    x = with_specials(numbers(dtype, 30, 40))
+    assert calls_of(places, x) == ["argsort", "argsort"]
+    expected = lamina.defn(places, compiler="evaluator")(x)
+    for want, got in zip(expected, lamina.defn(places, compiler="native")(x), strict=True):
+        assert np.array_equal(want, got)
+
+
+@pytest.mark.parametrize("dtype", SORTED)
+def test_searches(dtype: Any) -> None:
+    def found(lines: list[np.ndarray], values: np.ndarray) -> tuple[np.ndarray, ...]:
+        left = [np.searchsorted(x, values) for x in lines]
+        return *left, *[np.searchsorted(x[::2], values[::-1].T, side="right") for x in lines]
+
+    lines = [np.sort(with_specials(numbers(dtype, count))) for count in (0, 1, 2, 3, 100, 1000)]
+    values = with_specials(numbers(dtype, 20, 30, seed=1))
+    assert set(calls_of(found, lines, values)) == {"searchsorted"}
+    check(found, lines, values)
+
+
+def test_a_rolling_sort_is_one_call() -> None:
+    def medians(x: np.ndarray) -> np.ndarray:
+        out = np.zeros(len(x) - 8)
+        for i in range(len(x) - 8):
+            out[i] = np.sort(x[i : i + 9])[4]
+        return out
+
+    check(medians, numbers(np.float64, 300), op="sort")

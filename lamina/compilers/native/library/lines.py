@@ -8,8 +8,19 @@ from llvmlite import ir
 from lamina import dtype as dt
 from lamina.compilers.native import pairs, scalar
 from lamina.compilers.native.library import symbols
-from lamina.compilers.native.scalar import Emit, Value
-from lamina.compilers.native.types import BYTE, INDEX, STATUS, in_memory, part_of, splat_constant, vector
+from lamina.compilers.native.scalar import Emit, Value, call_intrinsic
+from lamina.compilers.native.types import (
+    BIT,
+    BYTE,
+    INDEX,
+    POINTER,
+    STATUS,
+    in_memory,
+    part_of,
+    room,
+    splat_constant,
+    vector,
+)
 from lamina.dtype import DType
 from lamina.expr import Expr
 from lamina.layout import Layout
@@ -47,6 +58,11 @@ class Call(NamedTuple):
     vector_bytes: int
     fail: Callable[[Value, str, type[Exception]], None]
     scratch: Callable[[int], Value]
+
+    def room(self, kind: Any) -> Value:
+        """A variable of the function."""
+        with self.builder.goto_entry_block():
+            return room(self.builder, kind)
 
     def call(self, function: str, args: Sequence[Value], result: Any = STATUS) -> Value:
         """Call a function from outside."""
@@ -89,17 +105,21 @@ def computed(b: ir.IRBuilder, op: str, dtype: DType, args: Sequence[Element], la
     return table[op](Emit(b, part_of(dtype), lanes), *args)
 
 
-def repeat(b: ir.IRBuilder, count: int | Value, body: Callable[[Value], None], start: int = 0) -> None:
+def zero(b: ir.IRBuilder, memory: Value, nbytes: int) -> None:
+    """Fill memory with zeros."""
+    call_intrinsic(b, "memset", (memory, BYTE(0), INDEX(nbytes), BIT(0)), ir.VoidType(), (POINTER, INDEX))
+
+
+def repeat(b: ir.IRBuilder, count: int | Value, body: Callable[[Value], None], start: int | Value = 0) -> None:
     """``for index in range(start, count)``."""
-    if isinstance(count, int):
-        if count <= start:
-            return
-        count = INDEX(count)
+    if isinstance(count, int) and isinstance(start, int) and count <= start:
+        return
+    start, count = (INDEX(each) if isinstance(each, int) else each for each in (start, count))
     before, head, turn, after = b.block, *(b.append_basic_block() for _ in range(3))
     b.branch(head)
     b.position_at_end(head)
     index = b.phi(INDEX)
-    index.add_incoming(INDEX(start), before)
+    index.add_incoming(start, before)
     b.cbranch(b.icmp_signed("<", index, count), turn, after)
     b.position_at_end(turn)
     body(index)
@@ -120,18 +140,54 @@ def repeat_over(b: ir.IRBuilder, extents: Sequence[int], body: Callable[[list[Va
     level([])
 
 
+def copy(b: ir.IRBuilder, dtype: DType, origin: Value, target: Value) -> None:
+    """Copy an element, as bits, whatever they mean."""
+    align = dtype.numpy.alignment
+    b.store(b.load(origin, typ=in_memory(dtype), align=align), target, align=align)
+
+
 def copy_line(
-    b: ir.IRBuilder, dtype: DType, count: int | Value, origin: Value, step: int, target: Value, target_step: int = 1
+    b: ir.IRBuilder, dtype: DType, count: int, origin: Value, step: int, target: Value, target_step: int = 1
 ) -> None:
     """Copy elements that are in memory each by a step behind the one before."""
+    if step == target_step == 1:
+        args = (target, origin, INDEX(count * dtype.numpy.itemsize), BIT(0))
+        call_intrinsic(b, "memcpy", args, ir.VoidType(), (POINTER, POINTER, INDEX))
+        return
 
     def each(index: Value) -> None:
-        places = (b.mul(index, INDEX(by)) for by in (step, target_step))
-        source, aim = (
-            element_at(b, memory, dtype, place) for memory, place in zip((origin, target), places, strict=True)
-        )
-        # as bits, whatever they mean
-        kind = in_memory(dtype)
-        b.store(b.load(source, typ=kind, align=dtype.numpy.alignment), aim, align=dtype.numpy.alignment)
+        source = element_at(b, origin, dtype, b.mul(index, INDEX(step)))
+        copy(b, dtype, source, element_at(b, target, dtype, b.mul(index, INDEX(target_step))))
 
     repeat(b, count, each)
+
+
+def copy_matrix(
+    b: ir.IRBuilder,
+    dtype: DType,
+    shape: Sequence[int],
+    origin: Value,
+    strides: Sequence[int],
+    target: Value,
+    target_strides: Sequence[int],
+) -> None:
+    """Copy a matrix, several columns side by side, as they are in the same lines of the cache."""
+
+    def part(first: Value, count: int) -> None:
+        def row(i: Value) -> None:
+            for place in range(count):
+                j = b.add(first, INDEX(place))
+                source, aim = (
+                    element_at(b, memory, dtype, b.add(b.mul(i, INDEX(down)), b.mul(j, INDEX(along))))
+                    for memory, (down, along) in ((origin, strides), (target, target_strides))
+                )
+                copy(b, dtype, source, aim)
+
+        repeat(b, shape[0], row)
+
+    whole = shape[1] // _SIDE_BY_SIDE
+    repeat(b, whole, lambda number: part(b.mul(number, INDEX(_SIDE_BY_SIDE)), _SIDE_BY_SIDE))
+    repeat(b, shape[1], lambda j: part(j, 1), start=whole * _SIDE_BY_SIDE)
+
+
+_SIDE_BY_SIDE = 8

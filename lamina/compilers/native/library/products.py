@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from llvmlite import ir
 
 from lamina.compilers.native.library import symbols
-from lamina.compilers.native.library.lines import Call, Operand, element_at, load, repeat, repeat_over, store
-from lamina.compilers.native.scalar import Value, call_intrinsic
-from lamina.compilers.native.types import BIT, BYTE, COMPUTED, INDEX, POINTER, in_memory, part_of, room, vector
+from lamina.compilers.native.library.lines import Call, Operand, element_at, load, repeat, repeat_over, store, zero
+from lamina.compilers.native.scalar import Value
+from lamina.compilers.native.types import COMPUTED, INDEX, in_memory, part_of, vector
 from lamina.dtype import DType
 from lamina.layout.move import Permute
 from lamina.program.held import Held, held_as
@@ -57,9 +57,7 @@ def emit(call: Call) -> None:
     columns = y.layout.shape[-1]
     b = call.builder
     if inner == 0:
-        nbytes = result.layout.numel * result.dtype.numpy.itemsize
-        args = (result.memory, BYTE(0), INDEX(nbytes), BIT(0))
-        call_intrinsic(b, "memset", args, ir.VoidType(), (POINTER, INDEX))
+        zero(b, result.memory, result.layout.numel * result.dtype.numpy.itemsize)
         return
     if x.dtype not in symbols.LETTERS:
         one = _integers
@@ -104,18 +102,18 @@ def _matrix_vector(
     rows, columns = matrix.layout.shape[-2:]
     if _held(matrix).by_columns:
         rows, columns = columns, rows
-    one, zero = _numbers(call, matrix.dtype)
+    one, none = _numbers(call, matrix.dtype)
     shape = (_integer(rows), _integer(columns))
-    args = [_BY_ROWS, _flag(held), *shape, one, place, _integer(held.step), vector, step, zero, result, _integer(1)]
+    args = [_BY_ROWS, _flag(held), *shape, one, place, _integer(held.step), vector, step, none, result, _integer(1)]
     call.call(symbols.LETTERS[matrix.dtype] + "gemv", args, ir.VoidType())
 
 
 def _product(call: Call, x: Operand, y: Operand, places: Sequence[Value]) -> None:
     (rows, inner), columns = x.layout.shape[-2:], y.layout.shape[-1]
     left, right = _held(x), _held(y)
-    one, zero = _numbers(call, x.dtype)
+    one, none = _numbers(call, x.dtype)
     args = [_BY_ROWS, _flag(left), _flag(right), *map(_integer, (rows, columns, inner)), one]
-    args += [places[0], _integer(left.step), places[1], _integer(right.step), zero, places[2], _integer(columns)]
+    args += [places[0], _integer(left.step), places[1], _integer(right.step), none, places[2], _integer(columns)]
     call.call(symbols.LETTERS[x.dtype] + "gemm", args, ir.VoidType())
 
 
@@ -128,9 +126,9 @@ def _is_square(x: Operand, y: Operand) -> bool:
 
 def _square(call: Call, x: Operand, y: Operand, places: Sequence[Value]) -> None:
     (rows, inner), b, held = x.layout.shape[-2:], call.builder, _held(x)
-    one, zero = _numbers(call, x.dtype)
+    one, none = _numbers(call, x.dtype)
     args = [_BY_ROWS, _UPPER, _flag(held), _integer(rows), _integer(inner), one, places[0], _integer(held.step)]
-    call.call(symbols.LETTERS[x.dtype] + "syrk", [*args, zero, places[2], _integer(rows)], ir.VoidType())
+    call.call(symbols.LETTERS[x.dtype] + "syrk", [*args, none, places[2], _integer(rows)], ir.VoidType())
 
     def mirror(row: Value) -> None:
         def copy(column: Value) -> None:
@@ -155,8 +153,7 @@ def _integers(call: Call, x: Operand, y: Operand, places: Sequence[Value]) -> No
     def row(i: Value) -> None:
         start = b.mul(i, INDEX(columns))
         own = element_at(b, places[2], x.dtype, start)
-        args = (own, BYTE(0), INDEX(columns * x.dtype.numpy.itemsize), BIT(0))
-        call_intrinsic(b, "memset", args, ir.VoidType(), (POINTER, INDEX))
+        zero(b, own, columns * x.dtype.numpy.itemsize)
 
         def add(k: Value) -> None:
             down, along = x.layout.strides[-2:]
@@ -193,7 +190,7 @@ def _numbers(call: Call, dtype: DType) -> list[Value]:
         return [kind(1), kind(0)]
     places = []
     for number in (1, 0):
-        place = room(b, ir.ArrayType(kind, 2))
+        place = call.room(ir.ArrayType(kind, 2))
         store(b, dtype, (kind(number), kind(0)), place)
         places.append(place)
     return places

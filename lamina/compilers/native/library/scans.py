@@ -8,7 +8,7 @@ import math
 
 from lamina.compilers.native.library.lines import Call, Element, computed, load, repeat, repeat_over, store
 from lamina.compilers.native.scalar import Value
-from lamina.compilers.native.types import COMPUTED, INDEX, in_register, part_of, room
+from lamina.compilers.native.types import COMPUTED, INDEX, in_register, part_of
 from lamina.program.record import Library
 
 OPS = {
@@ -37,8 +37,7 @@ def emit(call: Call) -> None:
 def _line(call: Call, axis: int, outer: list[Value]) -> None:
     (x,), (result,), b = call.operands, call.results, call.builder
     part, axes = part_of(x.dtype), range(axis + 1)
-    with b.goto_entry_block():
-        variables = [room(b, in_register(part)) for _ in range(1 if part is x.dtype else 2)]
+    variables = [call.room(in_register(part)) for _ in range(1 if part is x.dtype else 2)]
 
     def note(so_far: Element, indices: list[Value]) -> None:
         store(b, x.dtype, so_far, result.at(b, axes, indices))

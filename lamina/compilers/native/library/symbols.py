@@ -91,7 +91,7 @@ def _address(function: Any) -> int:
 
 _SORTED = ("bool", *(f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)), "float32", "float64")
 _TABLE_OF = 365  # where NumPy's API has the function that gives a dtype's table
-_PLACES = {"sort": 33, "stable_sort": 35, "argsort": 38}  # in the table
+_PLACES = {"sort": 33, "stable_sort": 35, "argsort": 36, "stable_argsort": 38}  # in the table
 _SORT = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_void_p)
 _ARGSORT = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_ssize_t, ctypes.c_void_p)
 
@@ -110,12 +110,13 @@ def _sorts() -> dict[str, int]:
 
 def _do_sort(found: dict[str, int]) -> bool:
     """Whether the functions do what is thought of them."""
-    numbers = np.array([3.0, 1.0, 2.0])
-    places = np.arange(3)
-    _ARGSORT(found["argsort_float64"])(numbers.ctypes.data, places.ctypes.data, 3, None)
-    is_right = places.tolist() == [1, 2, 0]
+    numbers, results = np.array([3.0, 1.0, 2.0]), []
+    for op in ("argsort", "stable_argsort"):
+        places = np.arange(3)
+        _ARGSORT(found[f"{op}_float64"])(numbers.ctypes.data, places.ctypes.data, 3, None)
+        results.append(numbers[places])
     for op in ("sort", "stable_sort"):
         line = numbers.copy()
         _SORT(found[f"{op}_float64"])(line.ctypes.data, 3, None)
-        is_right = is_right and line.tolist() == [1.0, 2.0, 3.0]
-    return is_right
+        results.append(line)
+    return all(line.tolist() == [1.0, 2.0, 3.0] for line in results)
