@@ -89,7 +89,7 @@ def merge(first: Kernel, second: Kernel, terms: Terms) -> Kernel | None:
         return None
     space, reduced = (first.space, first.reduced) if first.reduced else (second.space, second.reduced)
     a, b = _over(first, space, reduced, terms), _over(second, space, reduced, terms)
-    if a is None or b is None:
+    if a is None or b is None or not _end_together(a, b):
         return None
     known: dict[tuple[int, Layout], Term] = {}
     for store in a.stores:
@@ -103,7 +103,8 @@ def merge(first: Kernel, second: Kernel, terms: Terms) -> Kernel | None:
                 return None
             replacements[term] = found
     joined = tuple(_substituted(store, replacements, a.stores, reduced, terms) for store in b.stores)
-    kernel = Kernel(space, reduced, (*a.stores, *joined), first.source)
+    lengths = {axis: terms.replaced(end, replacements) for axis, end in (*a.lengths, *b.lengths)}
+    kernel = Kernel(space, reduced, (*a.stores, *joined), first.source, lengths=tuple(sorted(lengths.items())))
     if len(kernel.terms) > _MOST_TERMS or not _is_in_place(kernel):
         return None
     return kernel
@@ -145,7 +146,21 @@ def _over(kernel: Kernel, space: Shape, reduced: tuple[int, ...], terms: Terms) 
         store._replace(term=spread(store.term), shifts=tuple((spread(by), n) for by, n in store.shifts))
         for store in kernel.stores
     )
-    return Kernel(space, reduced, stores, kernel.source)
+    places = [axis for axis in range(len(space)) if axis not in reduced]
+    lengths = tuple((places[axis], spread(length)) for axis, length in kernel.lengths)
+    return Kernel(space, reduced, stores, kernel.source, lengths=lengths)
+
+
+def _end_together(a: Kernel, b: Kernel) -> bool:
+    """Whether two kernels over one space go as far along each axis that both go along."""
+    along = set(range(len(a.space)))
+    for kernel in (a, b):
+        is_whole = any(store.layout.rank == len(kernel.space) for store in kernel.stores)
+        if not is_whole and not any(term.op in REDUCTIONS for term in kernel.terms):
+            along -= set(kernel.reduced)
+    return {axis: end for axis, end in a.lengths if axis in along} == {
+        axis: end for axis, end in b.lengths if axis in along
+    }
 
 
 def spread(layout: Layout, space: Shape, reduced: tuple[int, ...]) -> Layout:

@@ -1,5 +1,6 @@
 """How the nodes that aren't elementwise are lowered: reductions, what places elements, memory, loops and branches."""
 
+import functools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,6 +12,7 @@ from lamina.layout import Layout
 from lamina.layout.move import Broadcast, Permute, Range, Reshape, Slice
 from lamina.program.demand import decided
 from lamina.program.held import held_as
+from lamina.program.ranges import counted
 from lamina.program.record import (
     REDUCTIONS,
     Block,
@@ -69,6 +71,7 @@ def _matmul(scope: Scope, node: Expr) -> Any:
     limit = _VECTOR_PRODUCT if 1 in (rows, columns) else _SMALL_PRODUCT
     is_integer = node.dtype.kind in ("signed", "unsigned")
     is_small = rows * columns * inner <= limit or (columns == 1 and (rows == 1 or is_integer))
+    is_small = is_small or (1 in (rows, columns) and any(_has_length(scope.value(each)) for each in (x, y)))
     if not numel_of(node.shape):
         return NotImplemented
     if not inner:
@@ -94,6 +97,11 @@ def _matmul(scope: Scope, node: Expr) -> Any:
     scope.kernel(space, (len(space) - 1,), Store(term, buffer, Layout.contiguous(node.shape)), node.source)
     scope.values[node] = scope.whole.load(buffer)
     return None
+
+
+def _has_length(term: Term) -> bool:
+    """Whether a run alone knows how many elements of it there are: a library would take them all."""
+    return any(each.op == "load" and None in each.static[2] for each in in_order([term]))
 
 
 _SMALL_PRODUCT, _VECTOR_PRODUCT = 1 << 9, 1 << 13  # multiplications
@@ -246,10 +254,21 @@ def _place(scope: Scope, index: Term, axis: int, extent: int, source: Source | N
     if index.op == "constant" and 0 <= index.static[0] < extent:
         return index
     site = Site(f"index {{}} is out of bounds for axis {axis} with size {extent}", ((0, 1, 0),), source)
-    index = terms.make("within", (index,), dt.int64, (-extent, extent - 1, site))
+    index = _within(scope, index, -extent, extent - 1, site)
+    least, _ = scope.range_of(index) or (-1, 0)
+    if least >= 0:
+        return index
     zero, length = terms.constant(0, dt.int64), terms.constant(extent, dt.int64)
     is_negative = terms.make("less", (index, zero), dt.bool)
     return terms.make("where", (is_negative, terms.make("add", (index, length), dt.int64), index), dt.int64)
+
+
+def _within(scope: Scope, x: Term, low: int, high: int, site: Site, *shown: Term) -> Term:
+    """An integer that must lie in a range: checked when the program runs, unless it is proved."""
+    proved = scope.range_of(x)
+    if proved is not None and low <= proved[0] and proved[1] <= high:
+        return x
+    return scope.terms.make("within", (x, *shown), dt.int64, (low, high, site))
 
 
 def _move(scope: Scope, node: Expr) -> None:
@@ -268,7 +287,7 @@ def _shift(scope: Scope, node: Expr) -> Shifts:
     given = [(_cast(terms, scope.moved(by, over), dt.int64), stride) for by, stride in shifts if stride]
     if lengths:
         ends = {axis: _cast(terms, scope.moved(length, over), dt.int64) for axis, length in lengths}
-        return _cut(terms, given, layout, ends, size, node.source)
+        return _cut(scope, given, layout, ends, size, node.source)
     low, high = layout.span
     message = f"a view of elements {{}} to {{}} of {size}"
     if len(given) == 1:
@@ -277,29 +296,36 @@ def _shift(scope: Scope, node: Expr) -> Shifts:
         if stride < 0:
             least, most = -most, -least
         site = Site(message, ((0, stride, low), (0, stride, high - 1)), node.source)
-        return ((terms.make("within", (by,), dt.int64, (least, most, site)), stride),)
+        return ((_within(scope, by, least, most, site), stride),)
     site = Site(message, ((0, 1, low), (0, 1, high - 1)), node.source)
-    return ((terms.make("within", (_total(terms, given),), dt.int64, (-low, size - high, site)), 1),)
+    return ((_within(scope, _total(scope, given), -low, size - high, site), 1),)
 
 
-def _total(terms: Terms, shifts: Sequence[tuple[Term, int]]) -> Term:
+def _total(scope: Scope, shifts: Sequence[tuple[Term, int]]) -> Term:
     """The sum of integers times their strides."""
+    terms = scope.terms
     total = terms.constant(0, dt.int64)
     for by, stride in shifts:
         # what lies this far out is outside any memory, and the sum doesn't wrap
         bound = 2**60 // (len(shifts) * abs(stride))
-        limits = (terms.constant(-bound, dt.int64), terms.constant(bound, dt.int64))
-        by = terms.make("clip", (by, *limits), dt.int64)
-        total = _sum(terms, total, terms.make("multiply", (by, terms.constant(stride, dt.int64)), dt.int64))
+        least, most = scope.range_of(by) or (-bound - 1, bound)
+        if least < -bound or most > bound:
+            by = terms.make("clip", (by, terms.constant(-bound, dt.int64), terms.constant(bound, dt.int64)), dt.int64)
+        total = _sum(terms, total, _times(terms, by, stride))
     return total
 
 
 def _sum(terms: Terms, x: Term, y: Term) -> Term:
-    return y if x.op == "constant" and x.static == (0,) else terms.make("add", (x, y), dt.int64)
+    zero = terms.constant(0, dt.int64)
+    return y if x is zero else x if y is zero else terms.make("add", (x, y), dt.int64)
+
+
+def _times(terms: Terms, x: Term, number: int) -> Term:
+    return x if number == 1 else terms.make("multiply", (x, terms.constant(number, dt.int64)), dt.int64)
 
 
 def _cut(
-    terms: Terms,
+    scope: Scope,
     shifts: Sequence[tuple[Term, int]],
     layout: Layout,
     ends: Mapping[int, Term],
@@ -307,32 +333,39 @@ def _cut(
     source: Source | None,
 ) -> Shifts:
     """A layout that is moved and cut: what is before the ends must lie in the memory, the rest isn't there."""
+    terms = scope.terms
     zero, one = terms.constant(0, dt.int64), terms.constant(1, dt.int64)
     whole = Layout([1 if axis in ends else n for axis, n in enumerate(layout.shape)], layout.strides, layout.offset)
-    total = _total(terms, shifts)
+    total = _total(scope, shifts)
     low, high = (_sum(terms, total, terms.constant(end, dt.int64)) for end in (whole.span[0], whole.span[1] - 1))
+    checks: list[Term] = []
     conditions: list[Term] = []
-    is_empty = terms.constant(False, dt.bool)
+    empties: list[Term] = []
     for axis, length in ends.items():
         extent, stride = layout.shape[axis], layout.strides[axis]
         site = Site(f"a length of {{}} along an axis of {extent}", ((0, 1, 0),), source, ValueError)
-        length = terms.make("within", (length,), dt.int64, (0, extent, site))
+        checked = _within(scope, length, 0, extent, site)
+        if checked is not length:
+            checks.append(checked)
         place = terms.make("position", (), dt.int64, (_along(layout.shape, axis),))
         conditions.append(terms.make("less", (place, length), dt.bool))
-        is_empty = terms.make("logical_or", (is_empty, terms.make("equal", (length, zero), dt.bool)), dt.bool)
-        last = terms.make("subtract", (length, one), dt.int64)
-        reach = terms.make("multiply", (last, terms.constant(stride, dt.int64)), dt.int64)
+        empties.append(terms.make("equal", (length, zero), dt.bool))
+        last = terms.make("subtract", (checked, one), dt.int64)
         if stride < 0:
-            low = _sum(terms, low, reach)
-        else:
-            high = _sum(terms, high, reach)
+            low = _sum(terms, low, _times(terms, last, stride))
+        elif stride:
+            high = _sum(terms, high, _times(terms, last, stride))
     site = Site(f"a view of elements {{}} to {{}} of {size}", ((1, 1, 0), (2, 1, 0)), source)
-    checks = []
-    for end in (low, high):
-        seen = terms.make("where", (is_empty, zero, end), dt.int64)
-        checks.append(terms.make("within", (seen, low, high), dt.int64, (0, max(size - 1, 0), site)))
-    moved = terms.make("with", (total, *checks), dt.int64)
-    return ((moved, 1), *((condition, None) for condition in conditions))
+    least, most = scope.range_of(low), scope.range_of(high)
+    is_empty = functools.reduce(lambda x, y: terms.make("logical_or", (x, y), dt.bool), empties)
+    if least is None or most is None or least[0] < 0 or most[1] >= size:  # else all that there is lies between them
+        for end in (low, high):
+            seen = terms.make("where", (is_empty, zero, end), dt.int64)
+            checks.append(terms.make("within", (seen, low, high), dt.int64, (0, max(size - 1, 0), site)))
+    if checks:
+        total = terms.make("with", (total, *checks), dt.int64)
+    moved = () if total is zero else ((total, 1),)
+    return (*moved, *((condition, None) for condition in conditions))
 
 
 def _along(shape: Shape, axis: int) -> Layout:
@@ -418,12 +451,18 @@ def _while(scope: Scope, node: Expr) -> None:
     uses = uses_of((*effects_of(condition), predicate, *effects_of(body), *outputs))
     inner = Scope(whole, uses)
     buffers = tuple(whole.buffer(param.dtype, param.shape) for param in params)
-    for param, buffer in zip(params, buffers, strict=True):
+    for start, param, output, buffer in zip(starts, params, outputs, buffers, strict=True):
         inner.values[param] = whole.load(buffer)
+        if output is param and start in whole.known:
+            whole.known[buffer] = whole.known[start]
     inner.run(effects_of(condition), [predicate])
     test = Block((), (inner.buffer_of(inner.value(predicate), (), None, "a loop asks for it"),))
     test = Block(tuple(inner.instructions), test.outputs)
     inner.instructions = []
+    for start, param, output, buffer in zip(starts, params, outputs, buffers, strict=True):
+        if param.dtype == dt.int64 and not param.shape and output is not param:
+            known = whole.known.get(start)
+            whole.known[buffer] = counted(param, output, predicate, known, lambda x: inner.range_of(inner.value(x)))
     inner.run(effects_of(body), outputs)
     turn = _carried(inner, outputs, buffers, {each for i in test.instructions for each in i.writes})
     results = tuple(whole.buffer(param.dtype, param.shape) for param in params)

@@ -70,18 +70,23 @@ class Term:
     ``with``       ``()``: the first arg, once the others have been computed
     =============  ==========================================================================================
 
-    Any other is an elementwise op of the op table, or one of `REDUCTIONS`.
+    Any other is an elementwise op of the op table, or one of `REDUCTIONS`. A term is *uniform* where it is one number
+    for the whole space: it is computed once, whatever it takes.
     """
 
-    __slots__ = ("args", "dtype", "is_cheap", "op", "reads", "static", "weight")
+    __slots__ = ("args", "dtype", "is_cheap", "is_uniform", "op", "reads", "static", "weight")
 
     def __init__(self, op: str, args: tuple["Term", ...], dtype: DType, static: tuple[Any, ...]) -> None:
         self.op = op
         self.args = args
         self.dtype = dtype
         self.static = static
-        self.weight: int = 1 + sum([arg.weight for arg in args])
-        self.is_cheap: bool = op in CHEAP and self.weight <= 12 and all(arg.is_cheap for arg in args)
+        self.is_uniform: bool = op not in REDUCTIONS and all(arg.is_uniform for arg in args)
+        if op in ("load", "position"):
+            self.is_uniform = self.is_uniform and not any(static[1 if op == "load" else 0].strides)
+        each = args if self.is_uniform else [arg for arg in args if not arg.is_uniform]
+        self.weight: int = 1 + len(args) - len(each) + sum([arg.weight for arg in each])
+        self.is_cheap: bool = op in CHEAP and self.weight <= 12 and all(arg.is_cheap for arg in each)
         reads = frozenset(static[:1]) if op == "load" else frozenset()
         self.reads: frozenset[int] = reads.union(*[arg.reads for arg in args]) if args else reads
 
@@ -131,7 +136,7 @@ class Terms:
                     return None
                 static = (*static[:k], layout, *static[k + 1 :])
             done[each] = self.make(each.op, tuple([done[arg] for arg in each.args]), each.dtype, static)
-            self._note(each, done[each])
+            self.note(each, done[each])
         return done[term]
 
     def replaced(self, term: Term, replacements: dict[Term, Term]) -> Term:
@@ -141,11 +146,12 @@ class Terms:
             new = replacements.get(each)
             if new is None:
                 new = self.make(each.op, tuple([done[arg] for arg in each.args]), each.dtype, each.static)
-                self._note(each, new)
+                self.note(each, new)
             done[each] = new
         return done[term]
 
-    def _note(self, old: Term, new: Term) -> None:
+    def note(self, old: Term, new: Term) -> None:
+        """That a term became another one."""
         if new is not old and old.op != "constant":
             self.became.setdefault(old, {})[new] = None
 
@@ -203,7 +209,8 @@ class Store(NamedTuple):
 class Kernel:
     """A loop nest over a space, of whose axes some are reduced.
 
-    One that is ordered goes through its space in C order, an element at a time, and may read what it has written.
+    An axis may have a length, a uniform term: then the nest goes so far along it, at most to the extent. One that is
+    ordered goes through its space in C order, an element at a time, and may read what it has written.
     """
 
     space: Shape
@@ -211,6 +218,7 @@ class Kernel:
     stores: tuple[Store, ...]
     source: Source | None = None
     is_ordered: bool = False
+    lengths: tuple[tuple[int, Term], ...] = ()  # by axis
 
     @property
     def kept(self) -> Shape:
@@ -220,7 +228,10 @@ class Kernel:
     @property
     def terms(self) -> list[Term]:
         """What it computes, each after its args."""
-        return in_order([each for store in self.stores for each in (*(by for by, _ in store.shifts), store.term)])
+        ends = [length for _, length in self.lengths]
+        return in_order(
+            [*ends, *(each for store in self.stores for each in (*(by for by, _ in store.shifts), store.term))]
+        )
 
     @property
     def reads(self) -> frozenset[int]:
@@ -230,7 +241,7 @@ class Kernel:
     @property
     def loads(self) -> frozenset[int]:
         """All buffers it reads, bases included."""
-        read: frozenset[int] = frozenset()
+        read: frozenset[int] = frozenset().union(*[length.reads for _, length in self.lengths])
         for store in self.stores:
             read |= store.term.reads.union(*[by.reads for by, _ in store.shifts])
             if store.base is not None:
@@ -445,6 +456,15 @@ def _lines(program: Program) -> Iterator[str]:
     yield from _block_lines(program.block, describe, "  ", "return")
 
 
+def _space_text(kernel: Kernel) -> str:
+    ends = dict(kernel.lengths)
+    names = _term_names(kernel)
+    return ", ".join(
+        f"{n}{f' to {names[ends[axis]]}' if axis in ends else ''}{' reduced' if axis in kernel.reduced else ''}"
+        for axis, n in enumerate(kernel.space)
+    )
+
+
 def _names(buffers: Iterable[int]) -> str:
     return ", ".join(f"%{buffer}" for buffer in buffers)
 
@@ -454,10 +474,7 @@ def _block_lines(block: Block, describe: Any, indent: str, last: str) -> Iterato
         results = ", ".join(map(describe, each.writes))
         match each:
             case Kernel():
-                space = ", ".join(
-                    f"{n} reduced" if axis in each.reduced else str(n) for axis, n in enumerate(each.space)
-                )
-                yield f"{indent}{results} = kernel [{space}]:"
+                yield f"{indent}{results} = kernel [{_space_text(each)}]:"
                 yield from _kernel_lines(each, f"{indent}  ")
             case Library():
                 shown = ", ".join(f"%{buffer}{_shown(layout)}" for buffer, layout in each.operands)
@@ -489,15 +506,17 @@ def _shown(layout: Layout) -> str:
     return f"[{', '.join(map(str, layout.strides))}{f' + {layout.offset}' if layout.offset else ''}]"
 
 
+def _term_names(kernel: Kernel) -> dict[Term, str]:
+    named = [term for term in kernel.terms if term.op != "constant"]
+    constants = {term: f"{term.static[0]!r}: {term.dtype}" for term in kernel.terms if term.op == "constant"}
+    return constants | {term: f"t{number}" for number, term in enumerate(named)}
+
+
 def _kernel_lines(kernel: Kernel, indent: str) -> Iterator[str]:
-    names: dict[Term, str] = {}
+    names = _term_names(kernel)
     for term in kernel.terms:
-        args = [names[arg] for arg in term.args]
-        if term.op == "constant":
-            names[term] = f"{term.static[0]!r}: {term.dtype}"
-            continue
-        names[term] = f"t{sum(name.startswith('t') for name in names.values())}"
-        yield f"{indent}{names[term]}: {term.dtype} = {_term_text(term, args)}"
+        if term.op != "constant":
+            yield f"{indent}{names[term]}: {term.dtype} = {_term_text(term, [names[arg] for arg in term.args])}"
     for store in kernel.stores:
         moved = _moved_text((names[by], stride) for by, stride in store.shifts)
         base = "" if store.base is None else f" over %{store.base}"

@@ -18,6 +18,7 @@ from lamina.expr.tree import map_args, nodes_of, operands, post_order
 from lamina.layout import Layout
 from lamina.layout.move import Movement, Reshape
 from lamina.program.demand import Certain, Literal, Shared, decided, shared_by_branches
+from lamina.program.ranges import Range, range_of
 from lamina.program.record import (
     Block,
     Buffer,
@@ -53,6 +54,7 @@ class Whole:
         self.tensor_terms: dict[Expr, Term] = {}
         self.fixed: set[int] = set()  # never written in place: the params', the captured
         self.kept: set[int] = set()  # filled for an effect's sake
+        self.known: dict[int, Range] = {}  # between which numbers lies what is in a buffer of integers
         self.origins = Origins()
 
     def buffer(self, dtype: DType, shape: Shape) -> int:
@@ -160,11 +162,18 @@ class Scope:
         self.stored[term] = buffer
         return buffer
 
+    def range_of(self, term: Term) -> Range | None:
+        """Between which numbers an integer term lies."""
+        return range_of(term, self.whole.known)
+
     def kernel(
         self, space: Shape, reduced: tuple[int, ...], store: Store, source: Source | None, is_ordered: bool = False
     ) -> None:
         """An instruction of one store, over a space without its axes of extent 1."""
         self.whole.origins.filled[store.buffer] = store.term
+        proved = self.range_of(store.term)
+        if proved is not None and store.base is None:
+            self.whole.known[store.buffer] = proved
         axes = [axis for axis, extent in enumerate(space) if extent != 1]
         if len(axes) < len(space):
             kept = tuple(space[axis] for axis in axes if axis not in reduced)

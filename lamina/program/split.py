@@ -72,7 +72,9 @@ def _split(program: Program, block: Block) -> Block:
 
 def _is_long(kernel: Kernel) -> bool:
     """Whether a kernel has much to reduce to little, in one pass that stores nothing on its way."""
-    if kernel.is_ordered or not kernel.reduced or math.prod(kernel.kept) > _FEW or math.prod(kernel.space) < _LONG:
+    if kernel.is_ordered or kernel.lengths or not kernel.reduced:
+        return False
+    if math.prod(kernel.kept) > _FEW or math.prod(kernel.space) < _LONG:
         return False
     is_plain = all(store.layout.rank < len(kernel.space) and not store.shifts for store in kernel.stores)
     return is_plain and max(stages(kernel.stores, kernel.reduced).values()) == 1

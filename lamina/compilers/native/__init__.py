@@ -17,7 +17,7 @@ from lamina.compilers.native.support import is_native
 from lamina.errors import warn
 from lamina.expr import Graph
 from lamina.passes import run_passes
-from lamina.program import fuse, lower, split
+from lamina.program import fuse, lower, shortened, split
 from lamina.program.memory import Planned, plan
 from lamina.program.record import TooLarge
 
@@ -49,4 +49,4 @@ def compile_graph(graph: Graph) -> Callable[..., list[np.ndarray]]:
 
 def planned(graph: Graph) -> Planned:
     """The program that a graph becomes, and which of its buffers share memory; raises `TooLarge` for too many."""
-    return plan(split(fuse(lower(run_passes(graph), is_native))))
+    return plan(split(fuse(shortened(lower(run_passes(graph), is_native)))))

@@ -1,6 +1,6 @@
 """The loops of a kernel: its axes in the order of their strides, merged where all layouts allow it, and tiled."""
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import NamedTuple
 
 from lamina.layout import Layout
@@ -13,11 +13,12 @@ _TILES = (64, 48, 80, 96, 40, 32, 120, 56, 72, 88, 104, 112, 128, 50, 60, 75, 10
 
 
 class Axis(NamedTuple):
-    """A loop: its extent, whether it is reduced, and the stride of each layout along it."""
+    """A loop: its extent, whether it is reduced, the stride of each layout along it, and its length, if it has one."""
 
     extent: int
     is_reduced: bool
     strides: dict[Layout, int]
+    length: Term | None = None
 
 
 def layout_of(term: Term) -> Layout:
@@ -36,6 +37,8 @@ def axes_of(kernel: Kernel, terms: Sequence[Term]) -> list[Axis]:
         )
     )
 
+    lengths = dict(kernel.lengths)
+
     def reach(axis: int) -> int:
         return sum(abs(layout.strides[axis]) for layout in layouts)
 
@@ -44,10 +47,23 @@ def axes_of(kernel: Kernel, terms: Sequence[Term]) -> list[Axis]:
         group = [axis for axis in range(len(kernel.space)) if (axis in kernel.reduced) is is_reduced]
         if not kernel.is_ordered:
             group.sort(key=lambda axis: -reach(axis))
-        rows = [tuple(layout.strides[axis] for axis in group) for layout in layouts]
-        for extent, strides in runs(tuple(kernel.space[axis] for axis in group), rows):
-            axes.append(Axis(extent, is_reduced, dict(zip(layouts, strides, strict=True))))
-    return axes if kernel.reduced or kernel.is_ordered else _tiled(axes)
+        for part in _divided(group, lengths):
+            rows = [tuple(layout.strides[axis] for axis in part) for layout in layouts]
+            for extent, strides in runs(tuple(kernel.space[axis] for axis in part), rows):
+                found = dict(zip(layouts, strides, strict=True))
+                axes.append(Axis(extent, is_reduced, found, lengths.get(part[0])))
+    return axes if kernel.reduced or kernel.is_ordered or lengths else _tiled(axes)
+
+
+def _divided(group: Sequence[int], lengths: Container[int]) -> list[list[int]]:
+    """Axes that may become one loop together; one with a length is a loop of its own."""
+    parts: list[list[int]] = []
+    for axis in group:
+        if parts and axis not in lengths and parts[-1][0] not in lengths:
+            parts[-1].append(axis)
+        else:
+            parts.append([axis])
+    return parts
 
 
 def _tiled(axes: list[Axis]) -> list[Axis]:

@@ -7,6 +7,7 @@ in registers. Arrays that a loop carries are reached through pointers, which cha
 
 import math
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from llvmlite import ir
@@ -18,6 +19,8 @@ from lamina.compilers.native.maths import MATHS
 from lamina.compilers.native.parallel import IS_HERE
 from lamina.compilers.native.scalar import Value, call_intrinsic
 from lamina.compilers.native.types import BIT, BYTE, INDEX, POINTER, STATUS, in_memory, room
+from lamina.layout import Layout
+from lamina.program.lengths import as_scalar
 from lamina.program.memory import Planned
 from lamina.program.record import (
     Block,
@@ -28,6 +31,7 @@ from lamina.program.record import (
     Kernel,
     Library,
     Site,
+    Store,
     Term,
     While,
 )
@@ -43,6 +47,7 @@ class Module:
     def __init__(self, planned: Planned, vector_bytes: int) -> None:
         self.module = ir.Module(name="lamina")
         self.buffers = planned.program.buffers
+        self.terms = planned.program.terms
         self.memory = planned.memory
         self.vector_bytes = vector_bytes
         self.failures: list[Site | Check] = []
@@ -154,7 +159,8 @@ def _shape_of(kernel: Kernel, order: dict[int, int]) -> Any:
     stores = tuple(
         (places[s.term], order[s.buffer], s.layout, tuple((places[by], n) for by, n in s.shifts)) for s in kernel.stores
     )
-    return kernel.space, kernel.reduced, kernel.is_ordered, tuple(lines), stores
+    lengths = tuple((axis, places[length]) for axis, length in kernel.lengths)
+    return kernel.space, kernel.reduced, kernel.is_ordered, lengths, tuple(lines), stores
 
 
 # Of elements times what each takes, in additions: so much is worth a thread.
@@ -275,12 +281,29 @@ class Segment:
             pointer = self._pointer(memory)
             args.append(pointer if isinstance(kind, ir.PointerType) else self.b.load(pointer, typ=kind))
         if units > 1:
-            status = parallel.call(self.b, function, [*args, self.status], units, step, self.threads)
+            status = parallel.call(self.b, function, [*args, self.status], units, step, self._most(kernel))
         else:
             status = self.b.call(function, [*args, self.status])
         if may_fail:
             with self.b.if_then(self.b.trunc(status, BIT), likely=False):
                 self.b.ret(STATUS(1))
+
+    def _most(self, kernel: Kernel) -> Value:
+        """How many threads a kernel may have at most: one where its lengths leave it little to do."""
+        if not kernel.lengths:
+            return self.threads
+        b, ends = self.b, dict(kernel.lengths)
+        rest = replace(kernel, space=tuple(1 if axis in ends else extent for axis, extent in enumerate(kernel.space)))
+        work: Value = INDEX(_work(rest))
+        scalar, terms = Layout.contiguous(()), self.module.terms
+        shown = [Store(as_scalar(end, kernel.space, terms), -1 - axis, scalar) for axis, end in ends.items()]
+        pointers = {buffer: self._of(buffer) for end in ends.values() for buffer in end.reads}
+        with b.goto_entry_block():
+            pointers |= {store.buffer: room(b, INDEX) for store in shown}
+        emit_kernel(b, Kernel((), (), tuple(shown)), pointers, self.fail, self.module.vector_bytes)
+        for store in shown:
+            work = b.mul(work, b.load(pointers[store.buffer], typ=INDEX))
+        return b.select(b.icmp_signed("<", work, INDEX(_MUCH)), INDEX(1), self.threads)
 
     def _library(self, call: Library) -> None:
         function, nbytes = self.module.library(call)

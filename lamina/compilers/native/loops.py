@@ -7,6 +7,7 @@ reduction along the lanes has an accumulator in each lane, combined in a fixed o
 result in each.
 """
 
+import functools
 import math
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -30,7 +31,7 @@ from lamina.compilers.native.types import (
     splat_constant,
     vector,
 )
-from lamina.compilers.native.vectors import first_lanes, picked, splat
+from lamina.compilers.native.vectors import picked, splat
 from lamina.layout import Layout
 from lamina.program.fuse import spread, stages
 from lamina.program.record import REDUCTIONS, Kernel, Site, Store, Term, in_order
@@ -86,13 +87,16 @@ class _Nest:
         self.fail = fail
         self.terms = kernel.terms
         # in order means that each element is read and written before the next one
-        self.stage = dict.fromkeys(self.terms, 0) if kernel.is_ordered else stages(kernel.stores, kernel.reduced)
+        self.stage = dict.fromkeys(self.terms, 0)
+        if not kernel.is_ordered:
+            self.stage |= stages(kernel.stores, kernel.reduced)
         self.axes = axes_of(kernel, self.terms)
         self.kept = sum(not axis.is_reduced for axis in self.axes)
         self.lane_axis, self.lanes = self._lanes(vector_bytes)
         self.depends = self._dependences()
         self.at = Access(builder, pointers, self.axes, self.lane_axis)
         self.scopes: list[dict[Term, Value]] = [{}]  # what has been computed in each
+        self.ends: dict[int, Value] = {}  # of the loops that have a length
 
     # Which axis goes in vectors
 
@@ -153,6 +157,15 @@ class _Nest:
 
     def write(self) -> None:
         """All of it."""
+        lengths = {level: axis.length for level, axis in enumerate(self.axes) if axis.length is not None}
+        self._compute(in_order(lengths.values()))
+        for level, length in lengths.items():
+            within = (("smin", self.axes[level].extent), ("smax", 0))
+            self.ends[level] = functools.reduce(
+                lambda x, each: call_intrinsic(self.b, each[0], (x, INDEX(each[1])), INDEX, (INDEX,)),
+                within,
+                self._value(length),
+            )
         self._kept_level(0)
 
     def _kept_level(self, level: int) -> None:
@@ -181,7 +194,15 @@ class _Nest:
         accumulators = [self._accumulator(term) for term in reductions]
         self._reduced_level(self.kept, needed, accumulators, stores)
         for each in accumulators:
-            self.scopes[-1][each.term] = each.result(self.lane_axis >= self.kept)
+            self.scopes[-1][each.term] = self._or_none(each.term, each.result(self.lane_axis >= self.kept))
+
+    def _or_none(self, term: Term, value: Value) -> Value:
+        """What a reduction comes to; a sum of no element is 0, not the -0.0 that it starts from."""
+        ends = [end for level, end in self.ends.items() if level >= self.kept]
+        if term.op != "sum" or term.dtype.kind != "float" or not ends:
+            return value
+        is_empty = functools.reduce(self.b.or_, [self.b.icmp_signed("==", end, INDEX(0)) for end in ends])
+        return self.b.select(is_empty, ir.Constant(value.type, None), value)
 
     def _reduced_level(
         self, level: int, needed: Sequence[Term], accumulators: Sequence[Accumulator], stores: Sequence[Store]
@@ -201,7 +222,7 @@ class _Nest:
         for store in stores:
             self._store(store)
         for each in accumulators:
-            mask = first_lanes(self.at.rest, each.lanes) if self.at.rest and self.lane_axis >= self.kept else None
+            mask = self.at.used(None, each.lanes) if self.lane_axis >= self.kept else None
             each.add([self._value(arg, each.lanes) for arg in each.term.args], mask)
 
     def _accumulator(self, term: Term) -> Accumulator:
@@ -223,6 +244,9 @@ class _Nest:
             self.scopes.pop()
             self.at.indices.pop()
 
+        if level in self.ends:
+            self._up_to(level, step, turn, after)
+            return
         if self.part is not None and level == 0:
             start, end = self.part
             with self.b.if_then(self.b.icmp_signed("<", start, end)):
@@ -242,9 +266,7 @@ class _Nest:
         else:
 
             def part(start: Value) -> None:
-                end = self.b.add(start, INDEX(chunk))
-                end = self.b.select(self.b.icmp_signed("<", end, INDEX(main)), end, INDEX(main))
-                self._counted(start, end, step, turn)
+                self._counted(start, self._lesser(self.b.add(start, INDEX(chunk)), INDEX(main)), step, turn)
                 after()
 
             self._counted(0, main, chunk, part)
@@ -254,6 +276,37 @@ class _Nest:
             self.at.rest = 0
             if after is not None:
                 after()
+
+    def _up_to(self, level: int, step: int, turn: Callable[[Value], None], after: Callable[[], None] | None) -> None:
+        """A loop that goes to its length; what is left at its end is a vector of which a run tells the part in use."""
+        b, end = self.b, self.ends[level]
+        main = b.and_(end, INDEX(-step))
+        start, stop, has_rest = INDEX(0), main, b.icmp_signed("<", main, end)
+        if self.part is not None and level == 0:
+            start, limit = self.part
+            is_here = b.and_(b.icmp_signed("<=", start, main), b.icmp_signed("<", main, limit))
+            extent = self.axes[level].extent
+            has_rest = b.and_(has_rest, b.or_(is_here, b.icmp_signed("==", limit, INDEX(extent - extent % step))))
+            stop = self._lesser(limit, main)
+
+        def chunk(first: Value) -> None:
+            self._counted(first, self._lesser(b.add(first, INDEX(CHUNK * step)), stop), step, turn)
+            assert after is not None
+            after()
+
+        with b.if_then(b.icmp_signed("<", start, stop)):
+            self._counted(start, stop, *((step, turn) if after is None else (CHUNK * step, chunk)))
+        if step > 1:
+            with b.if_then(has_rest):
+                lanes = ir.Constant(ir.VectorType(INDEX, step), list(range(step)))
+                self.at.mask = b.icmp_signed("<", lanes, splat(b, b.sub(end, main), step))
+                turn(main)
+                self.at.mask = None
+                if after is not None:
+                    after()
+
+    def _lesser(self, x: Value, y: Value) -> Value:
+        return self.b.select(self.b.icmp_signed("<", x, y), x, y)
 
     def _counted(self, start: Any, end: Any, step: int, body: Callable[[Value], None]) -> None:
         """``for index in range(start, end, step)``; there is a first turn, or both bounds are ints."""
@@ -279,7 +332,8 @@ class _Nest:
 
     def _compute(self, terms: Sequence[Term]) -> None:
         for term in terms:
-            self.scopes[-1][term] = self._emit(term)
+            if term not in self.scopes[-1]:
+                self.scopes[-1][term] = self._emit(term)
 
     def _value(self, term: Term, lanes: int = 1) -> Value:
         """What a term has been computed to; in every lane, where it is one number."""
@@ -326,8 +380,7 @@ class _Nest:
         if lanes == 1:
             self.fail(self.b, wrong, lambda: args, site)
             return
-        if self.at.rest:
-            wrong = self.b.and_(wrong, first_lanes(self.at.rest, lanes))
+        wrong = self.at.used(wrong, lanes)
         bits = self.b.bitcast(wrong, ir.IntType(lanes))
 
         def first() -> list[Value]:
@@ -362,7 +415,7 @@ class _Nest:
             else:
                 moving.append(by)
         mask, stride = self._where(conditions, lanes), self.at.lane_stride(layout) if lanes > 1 else 0
-        element, is_plain = part_of(dtype), lanes > 1 and not moving and mask is None and not self.at.rest
+        element, is_plain = part_of(dtype), lanes > 1 and not moving and mask is None and self.at.is_whole
         if element is dtype:
             if lanes == 1:
                 return self._loaded(term, self.at.read(buffer, dtype, self._safe(start, mask)))
@@ -375,6 +428,8 @@ class _Nest:
         if is_plain and stride == 1:
             both = self.at.read_vector(buffer, element, self.b.mul(start, INDEX(2)), 2 * lanes, None)
             return tuple(picked(self.b, both, range(part, 2 * lanes, 2)) for part in range(2))
+        if lanes > 1 and self.at.mask is not None:
+            mask = self.at.used(mask, lanes)
         places = []
         for lane in range(1 if lanes == 1 else self.at.rest or lanes):
             position = self.b.add(start, INDEX(lane * stride)) if stride else start
@@ -434,7 +489,7 @@ class _Nest:
             self.at.write(store.buffer, dtype, value, start, stride, mask)
             return
         element, twice = part_of(dtype), self.b.mul(start, INDEX(2))
-        if is_vector and stride == 1 and mask is None and not self.at.rest:
+        if is_vector and stride == 1 and mask is None and self.at.is_whole:
             order = [part * lanes + lane for lane in range(lanes) for part in range(2)]
             self.at.write(store.buffer, element, picked(self.b, value[0], order, value[1]), twice, 1, None)
             return

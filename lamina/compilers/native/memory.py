@@ -22,6 +22,12 @@ class Access:
         self.lane_axis = lane_axis
         self.indices: list[Value] = []  # of the loops that are open
         self.rest = 0  # how many lanes are in use; 0 for all
+        self.mask: Value = None  # which they are, where a run tells
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all lanes are in use."""
+        return not self.rest and self.mask is None
 
     def lane_stride(self, layout: Layout) -> int:
         """How far each lane is behind the one before."""
@@ -103,6 +109,7 @@ class Access:
         if not isinstance(value.type, ir.VectorType):
             write(value, start, mask)
         elif stride != 1:
+            mask = mask if self.mask is None else self.used(mask, value.type.count)
             for lane in range(self.rest or value.type.count):
                 condition = None if mask is None else b.extract_element(mask, INDEX(lane))
                 write(b.extract_element(value, INDEX(lane)), b.add(start, INDEX(lane * stride)), condition)
@@ -115,9 +122,10 @@ class Access:
 
     def used(self, mask: Value, lanes: int) -> Value:
         """The lanes of a mask that are in use; None for all there are."""
-        if not self.rest:
+        if self.is_whole:
             return mask
-        return first_lanes(self.rest, lanes) if mask is None else self.b.and_(mask, first_lanes(self.rest, lanes))
+        own = self.mask if self.mask is not None else first_lanes(self.rest, lanes)
+        return own if mask is None else self.b.and_(mask, own)
 
     def address(self, buffer: int, dtype: DType, position: Value) -> Value:
         """Where an element is."""
