@@ -36,7 +36,7 @@ from lamina.expr.containers import flatten
 from lamina.expr.tree import all_nodes
 from lamina.results import returned
 from lamina.roots import overlaps_of
-from lamina.shortcut import Shortcut, form_of, key_of, shortcut_of
+from lamina.shortcut import Shortcut, form_of, key_of, only_strings, shortcut_of
 from lamina.trace import python
 from lamina.trace.guards import Drawn, Guard, guards_of
 from lamina.trace.scope import Note, current, raised_at
@@ -90,9 +90,10 @@ class Defn:
         self._pinned: dict[Any, tuple[int, ...]] = {}
         self._plain: set[Any] = set()  # signatures that can't be traced
         self._shortcuts: dict[Any, Shortcut] = {}
-        # By the names of the named arguments: what gives the result of a call that it knows, or `MISS`; what it knows.
-        self._direct: dict[tuple[str, ...], Callable[..., Any]] = {}
-        self._cases: dict[tuple[str, ...], list[Any]] = {}
+        # What gives the result of a call that it knows, or `MISS`, and what it knows: by the names of the named
+        # arguments, or, where there are containers, by the structure of all arguments.
+        self._direct: dict[Any, Callable[..., Any]] = {}
+        self._cases: dict[Any, list[Any]] = {}
         self._lock = threading.RLock()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -109,6 +110,11 @@ class Defn:
         if short is not None and all(guard.holds() for guard in short.guards):
             return short.finish(short.compiled(*map(np.asarray, args)))
         leaves, structure = flatten((args, kwargs))
+        direct = self._direct.get(structure)
+        if direct is not None:
+            result = direct(*leaves)
+            if result is not MISS:
+                return result
         arrays = [np.asarray(leaf) for leaf in leaves if isinstance(leaf, (np.ndarray, Array))]
         shared: Any = overlaps_of(arrays) if len(arrays) > 1 else ()
         if shared:  # which of them are one array
@@ -148,23 +154,26 @@ class Defn:
             if entry.traced.graph.updates and not entry.is_seen:
                 return self._replayed(error, args, kwargs, None, (*arrays, *entry.traced.captured))
             raise
-        self._shorten(entry, key if signature not in self._pinned else None, args, kwargs, leaves)
+        self._shorten(entry, key if signature not in self._pinned else None, args, kwargs, leaves, structure)
         return returned(entry.traced, entry.arguments, leaves, arrays, results)
 
-    def _shorten(self, entry: _Entry, key: Any, args: Any, kwargs: Any, leaves: Sequence[Any]) -> None:
+    def _shorten(self, entry: _Entry, key: Any, args: Any, kwargs: Any, leaves: Sequence[Any], structure: Any) -> None:
         """Find a shorter way for the next call like this one."""
         entry.calls += 1
         params, case_of = entry.arguments.params, getattr(entry.compiled, "direct", None)
         if case_of is not None and entry.calls == 1:
             return  # what is called once needs none
         if case_of is not None and entry.calls == 2:
-            form = form_of((*args, *kwargs.values()), leaves, entry.traced, params, entry.guards)
+            given = (*args, *kwargs.values())
+            is_flat = list(map(id, leaves)) == [id(each) for each in given if each is not None]
+            kind, given = (tuple(kwargs), given) if is_flat else (structure, tuple(leaves))
+            is_clear = is_flat or only_strings((args, kwargs))
+            form = form_of(given, entry.traced, params, entry.guards) if is_clear else None
             case = form and case_of(form)
             if case is not None:
-                names = tuple(kwargs)
                 with self._lock:
-                    self._cases[names] = [case, *self._cases.get(names, ())][:_MANY_CASES]
-                    self._direct[names] = entry_of(self._cases[names])
+                    self._cases[kind] = [case, *self._cases.get(kind, ())][:_MANY_CASES]
+                    self._direct[kind] = entry_of(self._cases[kind])
                 return
         if key is not None:
             found = shortcut_of(args, entry.compiled, entry.traced, params, entry.guards)

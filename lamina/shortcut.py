@@ -5,16 +5,16 @@ Where all of that has nothing to find, a call is a key, the guards, the compiled
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from lamina.array import Array
 from lamina.compilers import Compiled
-from lamina.compilers.direct import Form, Given, Made, Taken, Thing
+from lamina.compilers.direct import Form, Given, Made, Part, Taken, Thing, View
+from lamina.expr.containers import containers_in
 from lamina.layout import Layout
-from lamina.layout.move import Permute
 from lamina.results import is_of_kind
 from lamina.roots import Member, Root
 from lamina.trace.guards import Guard
@@ -84,50 +84,40 @@ def shortcut_of(
 
 def _is_whole(leaf: Output) -> bool:
     """Whether a result is all of a memory of its own, as it is."""
-    is_moved = leaf.layout is not None or leaf.shifts or leaf.lengths or leaf.is_frozen
+    is_moved = leaf.layout is not None or leaf.recast is not None or leaf.shifts or leaf.lengths or leaf.is_frozen
     return leaf.memory >= 0 and not is_moved and leaf.choice is None and leaf.code < 0 and leaf.node.op != "parameter"
 
 
 # Calls that native code takes over
 
 
-def form_of(
-    args: Sequence[Any], leaves: Sequence[Any], traced: Traced, params: Sequence[int | Root], guards: Sequence[Guard]
-) -> Form | None:
+def form_of(args: Sequence[Any], traced: Traced, params: Sequence[int | Root], guards: Sequence[Guard]) -> Form | None:
     """What a compiler has to know of calls with such arguments; `None` where they take more than can be said.
 
-    The leaves are those of the arguments, in order: `None` has none, and a container others.
+    The arguments are leaves, or `None`, which isn't traced.
     """
     graph = traced.graph
-    if traced.contents or (graph.updates and traced.captured):
-        return None
-    if list(map(id, leaves)) != [id(arg) for arg in args if arg is not None] or Array in map(type, args):
+    if traced.contents or (graph.updates and traced.captured) or Array in map(type, args):
         return None
     places = [place for place, arg in enumerate(args) if arg is not None]  # of the leaves
     taken = [Taken(arg, None) for arg in args]
-    roots: dict[int, tuple[int, Member]] = {}  # by param: the array that is all of it, and how
     arrays = [place for place in places if isinstance(args[place], np.ndarray)]
+    roots: dict[int, list[tuple[int, Member]]] = {}  # by param: the arrays of a memory, and what they see of it
     for k, param in enumerate(params):
         if isinstance(param, int):
             taken[places[param]] = Taken(args[places[param]], k)
             continue
-        place, *others = (arrays[member.place] for member in param.members)
-        found = _taken(args[place], k, param)
-        if found is None or any(args[other] is not args[place] for other in others):
+        roots[k] = sorted(((arrays[member.place], member) for member in param.members), key=lambda each: each[0])
+        if not all(_is_behaved(args[place], member.layout) for place, member in roots[k]):
             return None
-        taken[place], roots[k] = found, (place, param.members[0])
-        for other in others:
-            taken[other] = Taken(args[other], None, same_as=place)
+        for (place, _), found in zip(roots[k], _taken(args, k, param, roots[k]), strict=True):
+            taken[place] = found
     written = []
     for output, (node, _) in enumerate(graph.updates, len(graph.outputs)):
-        place, _ = roots[node.args[0]]
-        if not args[place].flags.writeable:
+        if not all(args[place].flags.writeable for place, _ in roots[node.args[0]]):
             return None
         written.append((node.args[0], output))
-    made: dict[int, Made | Given | Thing | None] = {}
-    for leaf in traced.leaves:
-        if id(leaf) not in made:
-            made[id(leaf)] = _leaf(leaf, args, places, params, roots)
+    made = {id(leaf): _leaf(leaf, args, places, params, roots) for leaf in traced.leaves}
     results = [each for leaf in traced.leaves if (each := made[id(leaf)]) is not None]
     if len(results) < len(traced.leaves):
         return None
@@ -142,14 +132,30 @@ def form_of(
     return Form(taken, guards, written, results, build)
 
 
-def _taken(array: Any, param: int, root: Root) -> Taken | None:
-    """An array that is of a root, in the machine's order of bytes, wherever its elements are."""
-    layout = root.members[0].layout
-    is_behaved = type(array) is np.ndarray and array.dtype.isnative and array.flags.aligned
-    if not is_behaved or (layout is None and not array.flags.c_contiguous):
-        return None
-    before = 0 if layout is None else layout.offset * array.itemsize
-    return Taken(array, param, before, math.prod(root.shape) * array.itemsize)
+def only_strings(containers: Any) -> bool:
+    """Whether all keys of dicts are strings: 1, True and 1.0 are equal as keys, and structures with them too."""
+    return all(type(key) is str for each in containers_in(containers) if isinstance(each, dict) for key in each)
+
+
+def _is_behaved(array: Any, layout: Layout | None) -> bool:
+    """Whether an array is its elements in memory, in the machine's order of bytes and aligned, wherever they are."""
+    is_plain = type(array) is np.ndarray and array.dtype.isnative and array.flags.aligned
+    return is_plain and (layout is not None or array.flags.c_contiguous)
+
+
+def _taken(args: Sequence[Any], param: int, root: Root, members: Sequence[tuple[int, Member]]) -> Iterator[Taken]:
+    """The arguments that are of one memory."""
+    first, _ = members[0]
+    for k, (place, member) in enumerate(members):
+        array = args[place]
+        before = 0 if member.layout is None else member.layout.offset * array.itemsize
+        same = next((other for other, _ in members[:k] if args[other] is array), None)
+        if same is not None:
+            yield Taken(array, None, same_as=same)
+        elif k == 0:
+            yield Taken(array, param, before, math.prod(root.shape) * array.itemsize)
+        else:
+            yield Taken(array, None, before, beside=first)
 
 
 def _leaf(
@@ -157,31 +163,35 @@ def _leaf(
     args: Sequence[Any],
     places: Sequence[int],
     params: Sequence[int | Root],
-    roots: dict[int, tuple[int, Member]],
-) -> Made | Given | Thing | None:
+    roots: dict[int, list[tuple[int, Member]]],
+) -> Made | Part | Given | Thing | None:
     if not isinstance(leaf, Output):
         return Thing(leaf)
-    if leaf.choice is not None or leaf.code >= 0 or leaf.shifts or leaf.lengths or leaf.is_frozen:
+    if leaf.choice is not None or leaf.code >= 0 or leaf.shifts or len(leaf.lengths) > 1:
+        return None
+    if leaf.recast is not None or (leaf.kind is not Kind.ARRAY and leaf.layout is not None):
         return None
     if leaf.node.op == "parameter" and isinstance(params[leaf.node.args[0]], int):
         place = places[params[leaf.node.args[0]]]
         return Given(place) if is_of_kind(args[place], leaf.kind) else None
-    if leaf.memory < 0:
-        place, member = roots[-1 - leaf.memory]
-        is_all = leaf.layout == member.layout and leaf.node.shape == args[place].shape
-        return Given(place) if is_all and leaf.kind is Kind.ARRAY else None
-    dtype, layout = leaf.node.dtype.numpy, leaf.layout or Layout.contiguous(leaf.node.shape)
-    if not _is_dense(layout):
-        return None
+    dtype = leaf.node.dtype.numpy
+    layout = leaf.layout or Layout.contiguous(leaf.node.shape)
     strides = tuple(stride * dtype.itemsize for stride in layout.strides)
-    return Made(leaf.memory, leaf.kind, dtype, layout.shape, strides)
-
-
-def _is_dense(layout: Layout) -> bool:
-    """Whether a layout goes through all of a memory, in the order of some of its axes."""
-    axes = sorted(range(layout.rank), key=lambda axis: (-layout.strides[axis], -layout.shape[axis]))
-    turned = layout.move(Permute(tuple(axes)))
-    return layout.offset == 0 and turned is not None and turned.is_contiguous
+    is_writable = not leaf.is_frozen and layout.is_distinct
+    view = View(layout.shape, strides, layout.offset * dtype.itemsize, is_writable)
+    if leaf.memory >= 0:
+        axis, length = leaf.lengths[0] if leaf.lengths else (0, None)
+        return Made(leaf.memory, leaf.kind, dtype, view, length) if axis == 0 else None
+    members = roots[-1 - leaf.memory]
+    if leaf.lengths or leaf.kind is not Kind.ARRAY:
+        return None
+    for place, member in members:
+        if member.layout == leaf.layout and leaf.node.shape == args[place].shape and not leaf.is_frozen:
+            return Given(place)
+    place, _ = members[0]
+    if len({args[place].flags.writeable for place, _ in members}) > 1:
+        return None
+    return Part(place, dtype, view._replace(is_writable=is_writable and args[place].flags.writeable))
 
 
 _AS_KIND: dict[Kind, Callable[[np.ndarray], Any]] = {

@@ -14,6 +14,7 @@ import pytest
 import lamina
 from lamina.compilers.direct import MISS
 from lamina.compilers.native import entry
+from lamina.expr.containers import flatten
 from tests.support.undecorated import differences
 
 FACTOR = 2.5
@@ -29,8 +30,10 @@ def taken_over(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
 
 
 def is_direct(compiled: Any, *args: Any, **kwargs: Any) -> bool:
-    direct = compiled._direct.get(tuple(kwargs))
-    return direct is not None and direct(*args, *kwargs.values()) is not MISS
+    """Whether the call is native code's alone; if so, it is done."""
+    leaves, structure = flatten((args, kwargs))
+    ways = ((tuple(kwargs), (*args, *kwargs.values())), (structure, leaves))
+    return any(key in compiled._direct and compiled._direct[key](*given) is not MISS for key, given in ways)
 
 
 def line(dtype: Any = np.float64) -> np.ndarray:
@@ -53,6 +56,26 @@ def scale_rows(x, y):
 def twice(x):
     y = x + 1
     return y, x, y
+
+
+def parts_of_a_result(x):
+    y = x * 2
+    return y[1:], y, y[::2], y[1:]
+
+
+def add_one_and_view(x):
+    x += 1
+    return x[1:].T
+
+
+def two_of(memory: np.ndarray, one: slice, other: slice) -> tuple[np.ndarray, np.ndarray]:
+    return memory[one], memory[other]
+
+
+def read_only() -> np.ndarray:
+    array = line()
+    array.flags.writeable = False
+    return array
 
 
 def closure() -> Callable[..., Any]:
@@ -96,6 +119,23 @@ DIRECT = [
     (add_one, lambda: (line(),)),
     (add_one, lambda: (square().T,)),
     (scale_rows, lambda: (line(), line() + 1)),
+    (lambda x: x[1:], lambda: (line(),)),
+    (lambda x: x[::-2], lambda: (line(),)),
+    (lambda x: x.T, lambda: (square(),)),
+    (lambda x: x.reshape(2, 2, 4), lambda: (square().T.copy(),)),
+    (lambda x: (x[1:], x[:1], x[1:] * 2, x), lambda: (square(),)),
+    (lambda x: (x * 2)[1:], lambda: (line(),)),
+    (lambda x: (x * 2)[::-2], lambda: (line(),)),
+    (parts_of_a_result, lambda: (line(),)),
+    (lambda x: np.broadcast_to(x, (3, 16)), lambda: (line(),)),
+    (lambda x: np.broadcast_to(x * 2, (3, 16)), lambda: (line(),)),
+    (lambda x: x[1:], lambda: (read_only(),)),
+    (add_one_and_view, lambda: (square(),)),
+    (lambda x, y: x + y, lambda: two_of(np.arange(20.0), slice(4, None), slice(16))),
+    (lambda x, y: (x + y, y[1:]), lambda: two_of(np.arange(20.0), slice(None, None, 2), slice(1, 11))),
+    (lambda pair: pair[0] + pair[1], lambda: ((line(), line()),)),
+    (lambda x, of: {"y": x * of["a"] + of["b"][0], "x": x}, lambda: (line(), {"a": 3, "b": [line(), "c", None]})),
+    (lambda x, shape: x.reshape(shape) + 1, lambda: (line(), (4, 4))),
     (lambda x: x * FACTOR + TABLE, lambda: (np.arange(3.0),)),
     (closure(), lambda: (line(),)),
 ]
@@ -112,11 +152,11 @@ def test_a_call_that_native_code_takes_over_is_the_same(function, arguments) -> 
 @pytest.mark.parametrize(
     ("function", "arguments"),
     [
-        (lambda x: x[1:], lambda: (line(),)),  # a view of the argument
         (lambda x: x + 1, lambda: (line(">f8"),)),
-        (lambda x: x[x > 3], lambda: (line(),)),  # a length that a run alone knows
-        (lambda x: np.linalg.inv(x) + 1, lambda: (square() + 20 * np.eye(4),)),  # partly the evaluator's
-        (lambda pair: pair[0] + pair[1], lambda: ((line(), line()),)),
+        (lambda x: (x[x > 3], x[x > 4]), lambda: (line(),)),
+        (lambda x, i: x[i:], lambda: (line(), np.int64(2))),  # a view that the run moves
+        (lambda x: np.linalg.svd(x)[1], lambda: (square(),)),  # the evaluator's
+        (lambda by_number: by_number[1] + 1, lambda: ({1: line()},)),
     ],
 )
 def test_what_stays_pythons(function, arguments) -> None:
@@ -133,12 +173,6 @@ def test_named_arguments() -> None:
     assert is_direct(compiled, line(), y=3, k=2.0) and not is_direct(compiled, line(), 2.0, 3)
     assert compiled(line(), y=5, k=2.0).tolist() == f(line(), y=5, k=2.0).tolist()
     assert compiled(line(), k=5, y=2.0).tolist() == f(line(), k=5, y=2.0).tolist()
-
-
-def read_only() -> np.ndarray:
-    array = line()
-    array.flags.writeable = False
-    return array
 
 
 def misaligned() -> np.ndarray:
@@ -298,6 +332,41 @@ def test_arguments_that_share_memory_where_one_is_written() -> None:
     for arguments in (overlapping, one, lambda: tuple(np.arange(32.0).reshape(2, 16))):
         for _ in range(3):
             assert not differences(f, compiled, arguments)
+
+
+def test_views_of_one_memory_elsewhere_in_it() -> None:
+    memory = np.arange(40.0)
+    compiled = taken_over(lambda x, y: x - y, memory[4:20], memory[:16])
+    assert is_direct(compiled, memory[14:30], memory[10:26])
+    for others in ((memory[5:21], memory[:16]), (memory[:16], memory[4:20]), (memory[4:20], memory[20:36])):
+        assert not is_direct(compiled, *others)
+        assert compiled(*others).tolist() == (others[0] - others[1]).tolist()
+
+
+def test_a_length_that_the_run_tells() -> None:
+    def f(x, y):
+        return (x * 2)[: int(y[0])], y + 1
+
+    compiled = taken_over(f, square(), line(int))
+    assert is_direct(compiled, square(), line(int))
+    for length in (0, 1, 3, 4, 9, -1):
+        assert not differences(f, compiled, lambda: (square(), line(int) + length))  # noqa: B023
+
+
+def test_containers_of_another_structure_are_seen() -> None:
+    def f(of):
+        return of["a"] - of["b"] if isinstance(of, dict) else of[0]
+
+    compiled = taken_over(f, {"a": line(), "b": line() * 2})
+    assert is_direct(compiled, {"a": line(), "b": line() * 2})
+    for other in (
+        {"b": line(), "a": line() * 2},
+        [line(), line()],
+        {"a": line(), "b": 2},
+        {"a": line(), "b": line(int)},
+    ):
+        assert not is_direct(compiled, other)
+        assert compiled(other).tolist() == f(other).tolist()
 
 
 def test_one_array_given_twice() -> None:

@@ -25,16 +25,37 @@ class Taken(NamedTuple):
     before: int = 0
     nbytes: int = 0  # of the param's memory
     same_as: int | None = None  # the place of an earlier argument that is this very array
+    beside: int | None = None  # the place of an earlier argument that is the param whose memory it is of
+
+
+class View(NamedTuple):
+    """Where an array's elements are in a memory, in bytes, and whether they may be written."""
+
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    offset: int
+    is_writable: bool
 
 
 class Made(NamedTuple):
-    """A leaf that is one of the outputs, as a kind of thing; an array has this shape and strides, in bytes."""
+    """A leaf that is of an output: an array that is so in its memory, a scalar or a number.
+
+    `length` is the output that says how long the first axis is: then it is a copy of so much.
+    """
 
     output: int
     kind: Kind
     dtype: np.dtype
-    shape: tuple[int, ...]
-    strides: tuple[int, ...]
+    view: View
+    length: int | None = None
+
+
+class Part(NamedTuple):
+    """A leaf that is a view of the memory of a param, that of the argument at this place."""
+
+    place: int
+    dtype: np.dtype
+    view: View
 
 
 class Given(NamedTuple):
@@ -60,7 +81,7 @@ class Form(NamedTuple):
     arguments: Sequence[Taken]
     guards: Sequence[Guard]
     written: Sequence[tuple[int, int]]
-    leaves: Sequence[Made | Given | Thing]  # what is returned twice is one object
+    leaves: Sequence[Made | Part | Given | Thing]  # what is returned twice is one object
     build: Callable[..., Any] | None
 
 

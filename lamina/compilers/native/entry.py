@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import llvmlite.binding as llvm
 import numpy as np
 
-from lamina.compilers.direct import MISS, Form, Given, Made, Taken, Thing
+from lamina.compilers.direct import MISS, Form, Given, Made, Part, Taken, Thing, View
 from lamina.compilers.native import jit
 from lamina.compilers.native.entry_code import API, NAME, NUMPY_API, SCRATCH, Case, Field, Kind, Leaf, Read, text
 from lamina.program.record import Block, Copy, Kernel, instructions_of
@@ -218,22 +218,23 @@ def _form(tables: Tables, array: np.ndarray, flags: int) -> int:
     return tables.table(words)
 
 
-def _argument_row(tables: Tables, taken: Taken) -> tuple[int, int, int]:
+def _argument_row(tables: Tables, taken: Taken) -> tuple[int, int, int, int]:
     like, kind = taken.like, type(taken.like)
     if taken.same_as is not None:
-        return Kind.SAME, taken.same_as, 0
+        return Kind.SAME, taken.same_as, 0, 0
     if kind is np.ndarray:
-        return Kind.ARRAY, _form(tables, like, _ALIGNED | _WRITABLE), -taken.before
+        which, place = (Kind.ARRAY, 0) if taken.beside is None else (Kind.BESIDE, taken.beside)
+        return which, _form(tables, like, _ALIGNED | _WRITABLE), -taken.before, place
     if taken.param is not None and kind in _NUMBERS:
-        return _NUMBERS[kind], id(kind), id(True)
+        return _NUMBERS[kind], id(kind), id(True), 0
     if taken.param is not None and isinstance(like, np.generic) and like.itemsize <= SCRATCH:
-        return Kind.SCALAR, id(kind), 0
+        return Kind.SCALAR, id(kind), 0, 0
     if taken.param is None and kind is float:
-        return Kind.THIS_FLOAT, id(kind), struct.unpack("q", struct.pack("d", like))[0]
+        return Kind.THIS_FLOAT, id(kind), struct.unpack("q", struct.pack("d", like))[0], 0
     if taken.param is None and kind is int and -(2**63) <= like < 2**63:
-        return Kind.THIS_INT, id(kind), like
+        return Kind.THIS_INT, id(kind), like, 0
     if taken.param is None and kind in _CONSTANTS:
-        return Kind.THING, tables.thing(like), 0
+        return Kind.THING, tables.thing(like), 0, 0
     raise _Unforeseen
 
 
@@ -264,36 +265,49 @@ def _apart_rows(form: Form) -> list[tuple[int, ...]]:
     ]
 
 
+def _arrays_of(form: Form, native: Native, memory: int) -> set[View]:
+    """How the arrays that are returned lie in an output's memory."""
+    leaves = [leaf for leaf in form.leaves if isinstance(leaf, Made) and leaf.kind is value.Kind.ARRAY]
+    return {leaf.view for leaf in leaves if native.outputs[leaf.output] == memory and leaf.length is None}
+
+
 def _made_rows(tables: Tables, form: Form, native: Native) -> dict[int, tuple[int, ...]]:
-    """By memory: that of an array that is returned, of scratch, or of what is written into an argument afterwards."""
-    arrays: dict[int, set[Any]] = {}
-    for leaf in form.leaves:
-        if isinstance(leaf, Made):
-            forms = arrays.setdefault(native.outputs[leaf.output], set())
-            if leaf.kind is value.Kind.ARRAY:
-                forms.add((leaf.shape, leaf.strides))
+    """By memory: that of arrays that are returned, of scratch, or of what goes elsewhere afterwards."""
+    used = {native.outputs[leaf.output] for leaf in form.leaves if isinstance(leaf, Made)}
     rows: dict[int, tuple[int, ...]] = {}
     for memory, shape, dtype in zip(native.outputs, native.shapes, native.dtypes, strict=True):
-        if memory in native.params or memory in native.tensors:
-            if memory in arrays or memory in native.tensors:
-                raise _Unforeseen  # it is not the result's own
+        if memory in native.tensors or (memory in native.params and memory in used):
+            raise _Unforeseen  # it is not the result's own
+        if memory in native.params:
             continue
         numel = math.prod(shape)
-        forms = arrays.get(memory) or set()
-        if not forms and numel * dtype.itemsize <= SCRATCH:
+        views = _arrays_of(form, native, memory)
+        if not views and numel * dtype.itemsize <= SCRATCH:
             rows[memory] = (0, 0, 0, 0)
-            continue
-        if len(forms) > 1 or any(math.prod(extents) != numel for extents, _ in forms):
-            raise _Unforeseen
-        extents, strides = forms.pop() if forms else ((numel,), (dtype.itemsize,))
-        rows[memory] = (tables.thing(dtype), len(extents), tables.table(extents), tables.table(strides))
+        elif len(views) == 1 and _is_whole(view := min(views), numel, dtype.itemsize):
+            rows[memory] = _array_row(tables, dtype, view.shape, view.strides)
+        else:
+            rows[memory] = _array_row(tables, dtype, (numel,), (dtype.itemsize,))
     return rows
+
+
+def _array_row(tables: Tables, dtype: np.dtype, shape: Sequence[int], strides: Sequence[int]) -> tuple[int, ...]:
+    return tables.thing(dtype), len(shape), tables.table(shape), tables.table(strides)
+
+
+def _is_whole(view: View, numel: int, width: int) -> bool:
+    """Whether an array is all of a memory of so many elements, in the order of some of its axes."""
+    pairs = sorted((stride, extent) for stride, extent in zip(view.strides, view.shape, strict=True) if extent != 1)
+    for stride, extent in pairs:
+        if stride != width and numel:
+            return False
+        width *= extent
+    return view.offset == 0 and view.is_writable and math.prod(view.shape) == numel
 
 
 def _leaf_rows(tables: Tables, form: Form, native: Native, pointers: dict[int, int]) -> list[tuple[int, int, int]]:
     rows: list[tuple[int, int, int]] = []
     first: dict[int, int] = {}
-    made = len(form.arguments)
     for place, leaf in enumerate(form.leaves):
         if first.setdefault(id(leaf), place) != place:
             rows.append((Leaf.SAME, first[id(leaf)], 0))
@@ -301,17 +315,39 @@ def _leaf_rows(tables: Tables, form: Form, native: Native, pointers: dict[int, i
             rows.append((Leaf.ARGUMENT, leaf.place, 0))
         elif isinstance(leaf, Thing):
             rows.append((Leaf.THING, 0, tables.thing(leaf.thing)))
+        elif isinstance(leaf, Part):
+            rows.append((Leaf.VIEW, leaf.place, _view(tables, leaf.dtype, leaf.view, 0, leaf.place)))
         else:
-            pointer = pointers[native.outputs[leaf.output]]
-            if leaf.kind is value.Kind.ARRAY:
-                rows.append((Leaf.ARRAY, pointer - made, 0))
-            elif leaf.kind is value.Kind.SCALAR:
-                rows.append((Leaf.SCALAR, pointer, tables.thing(leaf.dtype)))
-            elif leaf.dtype in _AS_NUMBER:
-                rows.append((_AS_NUMBER[leaf.dtype], pointer, 0))
-            else:
-                raise _Unforeseen
+            rows.append(_made_leaf(tables, leaf, form, native, pointers))
     return rows
+
+
+def _made_leaf(
+    tables: Tables, leaf: Made, form: Form, native: Native, pointers: dict[int, int]
+) -> tuple[int, int, int]:
+    memory, view = native.outputs[leaf.output], leaf.view
+    pointer, made = pointers[memory], pointers[memory] - len(form.arguments)
+    numel = math.prod(native.shapes[leaf.output])
+    if leaf.length is not None:
+        length = pointers.get(native.outputs[leaf.length], -1)
+        if length < 0 or _arrays_of(form, native, memory) or not _is_whole(view, numel, leaf.dtype.itemsize):
+            raise _Unforeseen
+        head = _array_row(tables, leaf.dtype, view.shape, view.strides)
+        return Leaf.CUT, pointer, tables.table([*head, length, view.strides[0]])
+    if leaf.kind is value.Kind.ARRAY:
+        if len(_arrays_of(form, native, memory)) == 1 and _is_whole(view, numel, leaf.dtype.itemsize):
+            return Leaf.ARRAY, made, 0
+        return Leaf.VIEW, pointer, _view(tables, leaf.dtype, view, 1, made)
+    if leaf.kind is value.Kind.SCALAR:
+        return Leaf.SCALAR, pointer, tables.thing(leaf.dtype)
+    if leaf.dtype in _AS_NUMBER:
+        return _AS_NUMBER[leaf.dtype], pointer, 0
+    raise _Unforeseen
+
+
+def _view(tables: Tables, dtype: np.dtype, view: View, is_made: int, place: int) -> int:
+    head = _array_row(tables, dtype, view.shape, view.strides)
+    return tables.table([*head, view.offset, _WRITABLE * view.is_writable, is_made, place])
 
 
 _AS_NUMBER = {

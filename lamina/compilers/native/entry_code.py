@@ -10,10 +10,13 @@ a table      its words
 `FORM`       of an array: its type, its dtype, which flags to look at, what they are, its axes; then the extent and the
              stride of each
 `ARGUMENT`   what kind of thing it is; its type, the thing, its `FORM` or its place; the value, or by how many bytes its
-             memory begins before the data
+             memory begins before the data; the place of another of that memory
 `GUARD`      how it is read; of what; by which name; what it was; its `FORM` if it is an array, and where its data was
 `APART`      two pointers whose memories may not overlap, and their bytes
 `MADE`       of a result's memory: its dtype (0: it is scratch), its axes, the addresses of extents and strides
+`VIEW`       of an array: the same, then by how many bytes it begins after the memory, its flags, and of what it is a
+             view: whether that is made or an argument, and its place. Of one with a length: the same up to the strides,
+             which pointer has the length, and the bytes of each step along the first axis
 `CELL`       which pointer it has, or its own address where that is none of this call's
 `WRITTEN`    which pointer's memory becomes which argument's, and how many bytes
 `LEAF`       of what the function returned: what kind of thing, of which pointer, and what it is
@@ -59,6 +62,7 @@ class Kind(IntEnum):
     THIS_FLOAT = 6
     THIS_INT = 7
     SAME = 8  # as an earlier argument
+    BESIDE = 9  # an array in the memory of an earlier one
 
 
 class Read(IntEnum):
@@ -83,6 +87,8 @@ class Leaf(IntEnum):
     ARGUMENT = 6
     THING = 7  # this very object
     SAME = 8  # as an earlier leaf
+    VIEW = 9
+    CUT = 10  # to a length that the run tells
 
 
 class Case(IntEnum):
@@ -105,7 +111,7 @@ class Case(IntEnum):
 
 
 WIDTH = {
-    Case.ARGUMENTS: 3,
+    Case.ARGUMENTS: 4,
     Case.GUARDS: 6,
     Case.APART: 4,
     Case.MADE: 4,
@@ -145,6 +151,7 @@ NUMPY_API: dict[str, tuple[Any, Sequence[Any], int]] = {
     "PyArray_NewFromDescr": (POINTER, [POINTER, POINTER, STATUS, POINTER, POINTER, POINTER, STATUS, POINTER], 94),
     "PyArray_Scalar": (POINTER, [POINTER, POINTER, POINTER], 60),
     "PyArray_ScalarAsCtype": (ir.VoidType(), [POINTER, POINTER], 62),
+    "PyArray_SetBaseObject": (STATUS, [POINTER, POINTER], 282),
 }
 _NULL = POINTER(None)
 
@@ -191,6 +198,16 @@ class _Writer:
 
     def call(self, name: str, *args: Value) -> Value:
         return self.b.call(self.module.globals[name], args)
+
+    def array(self, kind: Value, row: Value, extents: Value, strides: Value, data: Value, flags: Value) -> Value:
+        """A new array; a row begins with its dtype and how many axes it has."""
+        dtype, axes = self.address(row, 0), self.b.trunc(self.word(row, 1), STATUS)
+        self.call("Py_IncRef", dtype)  # the array has it
+        return self.call("PyArray_NewFromDescr", kind, dtype, axes, extents, strides, data, flags, _NULL)
+
+    def copy(self, target: Value, origin: Value, nbytes: Value) -> None:
+        args = (target, origin, nbytes, BIT(0))
+        call_intrinsic(self.b, "memcpy", args, ir.VoidType(), (POINTER, POINTER, INDEX))
 
     def is_equal(self, a: Value, b: Value) -> Value:
         return self.b.icmp_unsigned("==", a, b)
@@ -266,13 +283,11 @@ def _is_form(module: ir.Module) -> None:
 
 
 def _is_argument(module: ir.Module) -> None:
-    """``is_argument(thing, row, pointer, scratch, all)``: whether it is as expected, one of all of the call's.
-
-    Then the pointer becomes that to its elements.
-    """
-    w = _Writer(module, "is_argument", BIT, [POINTER] * 5)
+    """``is_argument(row, place, arguments, pointers, scratch)``: whether one is as expected; its pointer is set."""
+    w = _Writer(module, "is_argument", BIT, [POINTER, INDEX, POINTER, POINTER, POINTER])
     b = w.b
-    thing, row, pointer, scratch, arguments = w.args
+    row, place, arguments, pointers, scratch = w.args
+    thing, pointer = w.address(arguments, place), w.at(pointers, place)
     kind, what = w.word(row, 0), w.address(row, 1)
     no, yes = BIT(0), BIT(1)
     overflow = room(b, STATUS)
@@ -282,13 +297,18 @@ def _is_argument(module: ir.Module) -> None:
         b.store(w.at(w.field(thing, Field.DATA), w.word(row, 2), BYTE), pointer)
         b.ret(yes)
 
+    def beside() -> None:
+        w.unless(w.call("is_form", thing, what), no)
+        memory = w.at(w.field(thing, Field.DATA), w.word(row, 2), BYTE)
+        b.ret(w.is_equal(memory, w.address(pointers, w.word(row, 3))))
+
     def is_thing() -> None:
         b.ret(w.is_equal(thing, what))
 
     def is_same() -> None:
         b.ret(w.is_equal(thing, w.address(arguments, w.word(row, 1))))
 
-    w.switch(kind, {Kind.ARRAY: array, Kind.THING: is_thing, Kind.SAME: is_same})
+    w.switch(kind, {Kind.ARRAY: array, Kind.BESIDE: beside, Kind.THING: is_thing, Kind.SAME: is_same})
     w.unless(w.is_equal(w.field(thing, Field.TYPE), what), no)
     b.store(scratch, pointer)
 
@@ -378,10 +398,10 @@ def _holds(module: ir.Module) -> None:
 
 
 def _leaf(module: ir.Module) -> None:
-    """``leaf(row, pointers, arguments, made, leaves)``: what is returned, as a new reference; null where it raised."""
-    w = _Writer(module, "leaf", POINTER, [POINTER] * 5)
+    """``leaf(row, pointers, arguments, made, leaves, array_type)``: what is returned, owned; null where it raised."""
+    w = _Writer(module, "leaf", POINTER, [POINTER] * 6)
     b = w.b
-    row, pointers, arguments, made, leaves = w.args
+    row, pointers, arguments, made, leaves, array_type = w.args
     of, what = w.word(row, 1), w.address(row, 2)
 
     def one(pick: Callable[[], Value]) -> Callable[[], None]:
@@ -400,9 +420,36 @@ def _leaf(module: ir.Module) -> None:
 
         return way
 
+    def view() -> None:
+        data = w.at(w.address(pointers, of), w.word(what, 4), BYTE)
+        flags = b.trunc(w.word(what, 5), STATUS)
+        array = w.array(array_type, what, w.address(what, 2), w.address(what, 3), data, flags)
+        with b.if_then(w.is_null(array), likely=False):
+            b.ret(array)
+        owners = b.select(b.icmp_unsigned("!=", w.word(what, 6), INDEX(0)), made, arguments)
+        owner = w.address(owners, w.word(what, 7))
+        w.call("Py_IncRef", owner)  # the view has it
+        with b.if_then(b.icmp_unsigned("!=", w.call("PyArray_SetBaseObject", array, owner), STATUS(0)), likely=False):
+            w.call("Py_DecRef", array)
+            b.ret(_NULL)
+        b.ret(array)
+
+    def cut() -> None:
+        axes = w.word(what, 1)
+        extents = _rooms(b, INDEX, axes)
+        w.each(axes, lambda axis: b.store(w.word(w.address(what, 2), axis), w.at(extents, axis)))
+        length = w.word(w.address(pointers, w.word(what, 4)), 0)
+        b.store(length, extents)
+        array = w.array(array_type, what, extents, _NULL, _NULL, STATUS(0))
+        with b.if_then(b.not_(w.is_null(array))):
+            w.copy(w.field(array, Field.DATA), w.address(pointers, of), b.mul(length, w.word(what, 5)))
+        b.ret(array)
+
     w.switch(
         w.word(row, 0),
         {
+            Leaf.VIEW: view,
+            Leaf.CUT: cut,
             Leaf.ARRAY: one(lambda: w.address(made, of)),
             Leaf.SCALAR: lambda: b.ret(w.call("PyArray_Scalar", w.address(pointers, of), what, _NULL)),
             Leaf.FLOAT: number("PyFloat_FromDouble", _DOUBLE),
@@ -432,9 +479,7 @@ def _case(module: ir.Module) -> None:
         return w.at(scratch, place, ir.ArrayType(BYTE, SCRATCH))
 
     def compare(place: Value, row: Value) -> None:
-        pointer = w.at(pointers, place)
-        thing = w.address(arguments, place)
-        w.unless(w.call("is_argument", thing, row, pointer, scratch_of(place), arguments), miss)
+        w.unless(w.call("is_argument", row, place, arguments, pointers, scratch_of(place)), miss)
 
     def apart(_: Value, row: Value) -> None:
         (low, end), (other, other_end) = (
@@ -473,12 +518,7 @@ def _case(module: ir.Module) -> None:
             with scalar:
                 b.store(scratch_of(b.add(count, place)), pointer)
             with array:
-                w.call("Py_IncRef", dtype)  # the new array has it
-                axes = b.trunc(w.word(row, 1), STATUS)
-                extents, strides = w.address(row, 2), w.address(row, 3)
-                thing = w.call(
-                    "PyArray_NewFromDescr", array_type, dtype, axes, extents, strides, _NULL, STATUS(0), _NULL
-                )
+                thing = w.array(array_type, row, w.address(row, 2), w.address(row, 3), _NULL, STATUS(0))
                 b.store(thing, w.at(made, place))
                 end_if(w.is_null(thing))
                 b.store(w.field(thing, Field.DATA), pointer)
@@ -491,17 +531,18 @@ def _case(module: ir.Module) -> None:
         b.store(b.select(w.is_null(own), w.at(pointers, w.word(row, 0)), own), w.at(cells, place))
 
     w.rows(case, Case.CELLS, fill)
-    failed = _run(w, case, cells, end_if)
-    b.store(miss, result)
-    end_if(b.icmp_unsigned("!=", failed, STATUS(0)))
-    b.store(_NULL, result)
+    with b.if_then(b.icmp_unsigned("!=", w.word(case, Case.FUNCTION), INDEX(0))):  # else there is nothing to compute
+        failed = _run(w, case, cells, end_if)
+        b.store(miss, result)
+        end_if(b.icmp_unsigned("!=", failed, STATUS(0)))
+        b.store(_NULL, result)
 
     def write(_: Value, row: Value) -> None:
         target, origin = (w.address(pointers, w.word(row, place)) for place in (0, 1))
         call_intrinsic(b, "memcpy", (target, origin, w.word(row, 2), BIT(0)), ir.VoidType(), (POINTER, POINTER, INDEX))
 
     def give(place: Value, row: Value) -> None:
-        leaf = w.call("leaf", row, pointers, arguments, made, leaves)
+        leaf = w.call("leaf", row, pointers, arguments, made, leaves, array_type)
         b.store(leaf, w.at(leaves, place))
         end_if(w.is_null(leaf))
 

@@ -70,16 +70,16 @@ class _Executable:
 
     def direct(self, form: Form) -> entry.Tables | None:
         """What calls of a form need to go to the program by native code alone; `None` where they can't."""
-        if len(self.steps) != 1 or not self.calls or self.steps[0] is not self.calls[0]:
+        if len(self.steps) > 1 or self.steps != self.calls:
             return None
         tensors = {memory: np.asarray(array) for memory, array in self.tensors}
         if any(_behaved(array) is not array for array in tensors.values()):
             return None  # a copy of what it holds at each call
-        call = self.calls[0]
+        call = self.calls[0] if self.calls else None
         native = entry.Native(
-            call.address,
-            call.arena_bytes,
-            call.external,
+            call.address if call else 0,
+            call.arena_bytes if call else 0,
+            call.external if call else (),
             self.params,
             tensors,
             [self.memory[buffer] for buffer in self.program.block.outputs],
