@@ -38,7 +38,8 @@ from lamina.results import returned
 from lamina.roots import overlaps_of
 from lamina.shortcut import Shortcut, form_of, key_of, only_strings, shortcut_of
 from lamina.trace import python
-from lamina.trace.guards import Drawn, Guard, guards_of
+from lamina.trace.drawing import Drawing
+from lamina.trace.guards import Drawn, Guard, guards_of, set_state, state_of
 from lamina.trace.scope import Note, current, raised_at
 from lamina.trace.staging import Traced, with_structure
 from lamina.trace.state import CannotMerge, Untraceable
@@ -67,6 +68,7 @@ class _Entry:
     arguments: Arguments
     guards: list[Guard]
     is_seen: bool  # whether running it shows something, which must not happen twice
+    generators: list[Any]  # of random numbers, from outside, that it draws from
     calls: int = 0  # that have gone the long way
 
 
@@ -146,12 +148,16 @@ class Defn:
                 raise failed.error from None
             except Exception as error:  # noqa: BLE001  the program's own, or NumPy's
                 return self._replayed(error, args, kwargs, None if self._strict else signature)
+        is_redone = bool(entry.traced.graph.updates) and not entry.is_seen
+        states = list(map(state_of, entry.generators)) if is_redone else []
         try:
             results = entry.compiled(*params_of(entry.arguments, leaves, arrays))
         except CompilerError:
             raise
         except Exception as error:
-            if entry.traced.graph.updates and not entry.is_seen:
+            if is_redone:
+                for generator, state in zip(entry.generators, states, strict=True):
+                    set_state(generator, state)
                 return self._replayed(error, args, kwargs, None, (*arrays, *entry.traced.captured))
             raise
         self._shorten(entry, key if signature not in self._pinned else None, args, kwargs, leaves, structure)
@@ -262,7 +268,7 @@ class Defn:
                     compiled = compile_by(self._compiler, traced.graph, self._options)
                 except Exception as error:
                     raise _CompileError(error) from error
-                entry = _Entry(compiled, traced, arguments, guards, _is_seen(traced.graph))
+                entry = _Entry(compiled, traced, arguments, guards, *_acts_of(traced.graph))
                 self._entries[self._key(signature, leaves)] = entry
                 self._warn_if_many(signature, given)
             return entry
@@ -397,5 +403,13 @@ def _guarded(
     return traced, arguments, guards
 
 
-def _is_seen(graph: Graph) -> bool:
-    return any(node.op in ("hook", "runtime_call") for node in all_nodes((graph.effects, graph.outputs, graph.updates)))
+def _acts_of(graph: Graph) -> tuple[bool, list[Any]]:
+    """Whether running a graph shows something, but for random numbers, and the generators that it draws these from."""
+    nodes = all_nodes((graph.effects, graph.outputs, graph.updates))
+    callbacks = [node.args[1 if node.op == "runtime_call" else 2] for node in nodes if node.op in _ACTING]
+    drawings = [each for each in callbacks if isinstance(each, Drawing)]
+    generators = {id(each.outside): each.outside for each in drawings if each.outside is not None}
+    return len(drawings) < len(callbacks), list(generators.values())
+
+
+_ACTING = frozenset({"hook", "runtime_call"})

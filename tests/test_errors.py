@@ -324,7 +324,6 @@ FALLBACKS = {
     "no such function of sizes": (lambda x: np.trim_zeros(x[0]), "np.trim_zeros isn't there", "lamina.runtime_call("),
     "no such function": (lambda x: np.i0(x), "np.i0 isn't there for traced values", "lamina.runtime_call("),
     "global": (lambda x: x * len(globals()), "a call of globals()", ""),
-    "random numbers": (lambda x: x + np.random.rand(), "a random number is drawn", "lamina.runtime_call"),
     "big integers": (lambda x: x * (int(x.sum()) * 2**70 % 7), "limited to 64 bits", ""),
 }
 

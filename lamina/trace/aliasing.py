@@ -6,8 +6,8 @@ from lamina.expr import OPS, Expr, value_of
 from lamina.expr.node import inner_nodes
 from lamina.expr.tree import nodes_of, operands, walk
 
-# Every primitive puts its result in memory of its own, but for a reading of the same bits.
-_FRESH = {*OPS, "update"} - {"bitcast"}
+# Every primitive, and a call of Python, has its result in memory of its own, but for a reading of the same bits.
+_FRESH = {*OPS, "update", "runtime_call"} - {"bitcast"}
 
 
 def may_alias(node: Expr, ops: frozenset[str]) -> bool:

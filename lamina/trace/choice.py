@@ -65,7 +65,10 @@ def folded(either: Callable[[Value, Any, Any], Any], tests: Sequence[Value], thi
 
 
 def united(
-    either: Either, lefts: Sequence[Case], rights: Sequence[Case], is_like: Callable[[Any, Any], bool]
+    either: Callable[[Any, Any], Any],
+    lefts: Sequence[Case],
+    rights: Sequence[Case],
+    is_like: Callable[[Any, Any], bool],
 ) -> list[tuple[Any, list[Any], list[Any]]]:
     """The cases of one of two things: of each the test, and what it is of the left one and of the right one."""
     rest = list(rights)

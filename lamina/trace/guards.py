@@ -251,26 +251,48 @@ class Drawn:
     def __init__(self, things: Iterable[Any]) -> None:
         module = sys.modules.get("numpy.random.mtrand")  # loaded by whoever draws
         generators = [module._rand] if module is not None else []
-        generators += [thing for thing in things if hasattr(type(thing), "bit_generator") or _is_legacy(thing)]
-        self._before = [(generator, _state_of(generator)) for generator in generators]
+        generators += [sys.modules["random"]._inst] if "random" in sys.modules else []
+        generators += [thing for thing in things if is_generator(thing)]
+        self._before = [(generator, state_of(generator)) for generator in generators]
 
     def undone(self) -> list[Any]:
         """The generators that have drawn; each is set back, so that it draws the same again."""
-        used = [(generator, before) for generator, before in self._before if _state_of(generator) != before]
+        used = [(generator, before) for generator, before in self._before if state_of(generator) != before]
         for generator, before in used:
-            if _is_legacy(generator):
-                generator.set_state(pickle.loads(before))
-            else:
-                generator.bit_generator.state = pickle.loads(before)
+            set_state(generator, before)
         return [generator for generator, _ in used]
+
+
+def _is_pythons(thing: Any) -> bool:
+    module = sys.modules.get("random")  # loaded by whoever draws
+    return module is not None and isinstance(thing, module.Random)
 
 
 def _is_legacy(thing: Any) -> bool:
     return type(thing).__name__ == "RandomState" and hasattr(thing, "get_state")
 
 
-def _state_of(generator: Any) -> bytes:
+def is_generator(thing: Any) -> bool:
+    """Whether a thing is a generator of random numbers, of NumPy's or Python's."""
+    return hasattr(type(thing), "bit_generator") or _is_legacy(thing) or _is_pythons(thing)
+
+
+def state_of(generator: Any) -> bytes:
+    """All that decides what a generator draws next."""
+    if _is_pythons(generator):
+        is_systems = type(generator).__name__ == "SystemRandom"  # which has no state
+        return b"" if is_systems else pickle.dumps(generator.getstate())
     return pickle.dumps(generator.get_state(legacy=False) if _is_legacy(generator) else generator.bit_generator.state)
+
+
+def set_state(generator: Any, state: bytes) -> None:
+    """Make a generator draw again what it drew from this state on."""
+    if _is_legacy(generator):
+        generator.set_state(pickle.loads(state))
+    elif not _is_pythons(generator):
+        generator.bit_generator.state = pickle.loads(state)
+    elif state:
+        generator.setstate(pickle.loads(state))
 
 
 # Names in code

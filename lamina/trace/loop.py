@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from lamina import dtype as dt
 from lamina.errors import TraceError, warn
 from lamina.expr import Expr, with_effects
+from lamina.expr.tree import all_nodes
 from lamina.trace.affine import note_turn
 from lamina.trace.branch import branch
 from lamina.trace.build import as_value, constant, emit, node_of, permute, scope_now, to_dtype
@@ -164,6 +165,9 @@ def _while(loop: Loop, has_run: int) -> None:
     turns, why = 0, "its test is known while it is traced, and its turns are few"
     while True:
         tried = _Tried(loop)
+        if tried.is_once:
+            _while(_tested_last(loop), has_run)
+            return
         if tried.is_known and not tried.holds:
             tried.take()
             scope_now().note("unrolled", why)
@@ -206,6 +210,33 @@ def _while(loop: Loop, has_run: int) -> None:
         turns += 1
 
 
+def _tested_last(loop: Loop) -> Loop:
+    """The loop with its test at the end of each turn, and once before: what it gives is a variable of its own."""
+    assert loop.test is not None
+    test, goes_on = loop.test, loop.test()
+
+    def get() -> tuple[Any, ...]:
+        return (*loop.get(), goes_on)
+
+    def put(values: tuple[Any, ...]) -> None:
+        nonlocal goes_on
+        *own, goes_on = values
+        loop.put(tuple(own))
+
+    def turn(i: Any) -> None:
+        nonlocal goes_on
+        loop.turn(i)
+        goes_on = test()
+
+    names = (*loop.names, _GOES_ON)
+    return loop._replace(
+        test=lambda: goes_on, turn=turn, get=get, put=put, names=names, live=loop.live | {_GOES_ON}, since=next_serial()
+    )
+
+
+_GOES_ON = "what its test gives"
+
+
 class _Tried:
     """A test that has been asked whether it holds; what it has bound, written and done is undone until it is taken."""
 
@@ -216,6 +247,9 @@ class _Tried:
             self.holds = loop.test()
         self.is_known = not is_traced(self.holds)
         self.state = loop.get()
+        changes = bool(self.layer) or any(a is not b for a, b in zip(before, self.state, strict=True))
+        # whether it binds or writes what may come of something that must not be done once more
+        self.is_once = changes and any(n.op in ("hook", "runtime_call") for n in all_nodes(tuple(self.effects)))
         self.put(before)
 
     def take(self, *, effects: bool = True) -> None:

@@ -14,7 +14,19 @@ import numpy as np
 
 from lamina.expr import Expr, describe, with_effects
 from lamina.trace.build import as_value, broadcast_to, constant, node_of, to_dtype, with_kind
-from lamina.trace.choice import Case, Either, cells_of, choice_of, leaves_of, opened, same_alias, united
+from lamina.trace.choice import (
+    Case,
+    Either,
+    cells_of,
+    choice_at,
+    choice_of,
+    chosen,
+    leaves_of,
+    opened,
+    same_alias,
+    united,
+    with_tests,
+)
 from lamina.trace.mixed import can_meet, code_of, codes_of, dtype_for, is_mixed, with_code
 from lamina.trace.names import RETURNED, RUNTIME
 from lamina.trace.scope import Cell, Scope
@@ -65,6 +77,8 @@ class Merge:
         self.memories: tuple[dict[Cell, int], ...] = {}, {}
         self.guards: dict[Expr, int] = {}
         self.either = Either(scope, predicate)
+        # whether a branch does what must not be done once more: what it decides is a result of the cond then
+        self.is_once = tuple(any(effect.op != "check" for effect in side.effects) for side in (left, right))
         self.results: list[Any] = []
         self.merged: dict[tuple[int, int], Later] = {}
 
@@ -144,22 +158,32 @@ class Merge:
     def _variant(self, name: str, a: Any, b: Any) -> Any:
         """A variable that is one of several things, of which no two are alike."""
         tests, things = [], []
-        for test, left, right in united(self.either, _cases(a), _cases(b), _is_like):
-            tests.append(test)
+        for pair, left, right in united(lambda *pair: pair, _cases(a), _cases(b), _is_like):
+            tests.append(self._test(*pair))
             if left and right:
                 things.append(self.name(name, *left, *right))
             else:
                 things.append(self._only(0, *left) if left else self._only(1, *right))
         if len(things) > MOST:
             raise CannotMerge(f"{_shown(name)} is one of more than {MOST} things")
-        return Later(lambda: Variant(tests[:-1], map(_now, things)))
+        return Later(lambda: Variant(map(_now, tests[:-1]), map(_now, things)))
+
+    def _test(self, a: Any, b: Any) -> "Later":
+        """What holds of the one branch or of the other."""
+        self._note_test(0, a)
+        self._note_test(1, b)
+        return Later(lambda: self.either(self._guarded(a), self._guarded(b)))
+
+    def _note_test(self, side: int, test: Any) -> None:
+        if type(test) is Value and self.is_once[side]:
+            self._guard(side, node_of(test))
 
     def _only(self, side: int, thing: Any) -> Any:
         """A thing that a variable is in one branch alone."""
         if type(thing) is Variant:
-            tests = [self.either(*self._sided(side, test, False)) for test in thing.tests]
+            tests = [self._test(*self._sided(side, test, False)) for test in thing.tests]
             things = [self._only(side, each) for each in thing.things]
-            return Later(lambda: Variant(tests, map(_now, things)))
+            return Later(lambda: Variant(map(_now, tests), map(_now, things)))
         if isinstance(thing, tuple):
             parts = [self._only(side, each) for each in thing]
             make = getattr(thing, "_make", tuple)
@@ -187,6 +211,7 @@ class Merge:
 
     def _meet(self, side: int, value: Value, partner: Cell | None) -> None:
         """Take note of what an array of one branch is made of."""
+        self._meet_tests(side, value)
         for each in leaves_of(value):
             for by, _ in each.shifts:
                 self._guard(side, node_of(by))
@@ -198,8 +223,24 @@ class Merge:
 
     def _kept(self, side: int, value: Value) -> list[Case]:
         """The arrays that an array of one branch may be, as they are seen after the branches."""
-        cases = opened([(True, value)], self._is_made)
+        cases = opened([(True, self._decided(value))], self._is_made)
         return [(test, self._seen(side, each)) for test, each in cases]
+
+    def _meet_tests(self, side: int, value: Value) -> None:
+        choice = choice_at(value)
+        if choice is not None and self._is_made(choice) and self.is_once[side]:
+            for test in choice.tests:
+                self._note_test(side, test)
+            for each in choice.sides:
+                self._meet_tests(side, each)
+
+    def _decided(self, value: Value) -> Value:
+        """An array of one branch, which one of several it is being a result of the cond."""
+        choice = choice_at(value)
+        if choice is None or not self._is_made(choice) or not self.guards:
+            return value
+        tests, sides = map(self._guarded, choice.tests), map(self._decided, choice.sides)
+        return chosen(with_tests(list(tests), list(sides)))
 
     def _is_made(self, cell: Cell) -> bool:
         return cell.home is self.scope and cell.serial >= self.mark.cell
@@ -223,8 +264,8 @@ class Merge:
             self.guards[node] = self._pair(*self._sided(side, node, zero))
         return self.guards[node]
 
-    def _guarded(self, value: Value) -> Value:
-        place = self.guards.get(node_of(value))
+    def _guarded(self, value: Any) -> Any:
+        place = self.guards.get(node_of(value)) if type(value) is Value else None
         return value if place is None else self._result(place, value.kind)
 
     def _memories(self) -> None:

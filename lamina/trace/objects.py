@@ -66,7 +66,7 @@ def kept(thing: Any, what: str, value: Any) -> Any:
     if known is not None and known[0] is thing:
         return value
     stored = map_leaves(as_stored, value)
-    if any(type(leaf) in (Value, Variant) for leaf in leaves_of(stored)):
+    if any(type(leaf) in (Value, Variant) or id(leaf) in scope.root.generators for leaf in leaves_of(stored)):
         raise Untraceable(
             f"{what} from outside is set to a result; return it, and store it where you call the function"
         )

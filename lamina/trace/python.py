@@ -29,7 +29,8 @@ from lamina.trace.content import remember
 from lamina.trace.control import predicate_of
 from lamina.trace.conversions import CONVERSIONS, as_number
 from lamina.trace.creations import CREATIONS
-from lamina.trace.guards import is_users, is_users_class
+from lamina.trace.drawing import drawn, is_random
+from lamina.trace.guards import is_generator, is_users, is_users_class
 from lamina.trace.items import item_, tolist_
 from lamina.trace.names import RUNTIME
 from lamina.trace.objects import MUTATORS, as_stored, expect_own, kept, made, rebound, remember_variables  # noqa: F401  rewritten source calls `rebound`
@@ -113,7 +114,10 @@ def attribute(thing: Any, name: str) -> Any:
         return thing.dtype.numpy  # what the array has that it stands for
     if type(thing) is Value and thing.code is not None and name in ("real", "imag"):
         return case_by_case(lambda x: getattr(x, name), as_variant(thing))
-    return seen(getattr(thing, name))
+    value = getattr(thing, name)
+    if is_generator(thing) and not callable(value) and current() is not None:
+        raise Untraceable(f"the attribute {name} of a generator of random numbers is read, which changes as it draws")
+    return seen(value)
 
 
 @splits
@@ -271,10 +275,9 @@ def call(called: Any, /, *args: Any, **kwargs: Any) -> Any:
     """``called(*args, **kwargs)``, with a user's function rewritten, and one of Python or NumPy by its traced twin."""
     if current() is None:  # a callback, at run time
         return called(*args, **kwargs)
-    is_random = _is_random(called)
-    if is_random:
-        _expect_fixed(called, (*args, *kwargs.values()))
-    elif isinstance(called, FunctionType):
+    if is_random(called):
+        return drawn(called, tuple(map(_all_seen, args)), {name: _all_seen(arg) for name, arg in kwargs.items()})
+    if isinstance(called, FunctionType):
         if is_users(called):
             return converted(called)(*args, **kwargs)
     elif isinstance(called, MethodType):
@@ -320,10 +323,8 @@ def _call_library(called: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
         expect_own(args[0], "next() of an iterator")
     made_thing = called(*args, **kwargs)
     is_numpys = str(getattr(called, "__module__", "")).partition(".")[0] in ("numpy", "scipy")
-    made_thing = (
-        _made_array(made_thing, (*args, *kwargs.values())) if is_numpys or _is_random(called) else seen(made_thing)
-    )
-    if (isinstance(called, type) or _is_random(called)) and not isinstance(made_thing, Value):
+    made_thing = _made_array(made_thing, (*args, *kwargs.values())) if is_numpys else seen(made_thing)
+    if isinstance(called, type) and not isinstance(made_thing, Value):
         made(made_thing)
     return made_thing
 
@@ -340,27 +341,6 @@ def _made_array(thing: Any, args: tuple[Any, ...]) -> Any:
         return fresh(thing)
     except (TypeError, ValueError):  # of a dtype that is none of ours
         return thing
-
-
-def _is_random(called: Any) -> bool:
-    """Whether this is a method or a maker of NumPy's generators of random numbers, or Python's."""
-    owner = getattr(called, "__self__", None)
-    module = getattr(called, "__module__", None) if owner is None else type(owner).__module__
-    return isinstance(module, str) and (module == "random" or module.startswith("numpy.random"))
-
-
-def _expect_fixed(called: Any, args: tuple[Any, ...]) -> None:
-    """Raise unless what is drawn is the same at each call: of a generator that the program makes of a seed."""
-    owner = getattr(called, "__self__", None)
-    scope = current()
-    assert scope is not None
-    if owner is not None and id(owner) in scope.root.objects:
-        expect_own(owner, "a random number is drawn")
-    elif owner is not None or all(arg is None for arg in args):
-        raise Untraceable(
-            "a random number is drawn, anew at each call; pass random numbers as an argument, or draw them with "
-            "lamina.runtime_call"
-        )
 
 
 def converted(function: FunctionType) -> Callable[..., Any]:

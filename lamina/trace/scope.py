@@ -113,6 +113,7 @@ class Scope:
     given : the arrays among the arguments, of a root scope.
     seen_arrays : the captured arrays that the program has named, by id, of a root scope.
     undo : what takes back what tracing has changed outside, of a root scope.
+    generators : the generators of random numbers that the program makes, by id, of a root scope.
     funs : what `lamina.trace.control` has traced of each function and structure, of a root scope.
     facts, representatives : what `lamina.trace.affine` knows of integers, and which nodes are equal, of a root scope.
     is_eager : of a root scope whose nodes are evaluated as it ends: what its captured arrays held isn't remembered.
@@ -130,6 +131,7 @@ class Scope:
         self.numbers: list[Expr] = []
         self.demand: Exception | None = None
         self.funs: dict[Any, Any] = {}
+        self.generators: dict[int, Any] = {}
         self.objects: dict[int, Any] = {}
         self.written_arrays: set[int] = set()
         self.contents: list[Content] = []

@@ -16,6 +16,7 @@ from lamina.trace.bounded import Bounded
 from lamina.trace.build import NUMBER_DTYPES, as_value, node_of
 from lamina.trace.choice import choice_at, folded
 from lamina.trace.content import Content
+from lamina.trace.guards import state_of
 from lamina.trace.scope import Cell, Note, Scope
 from lamina.trace.state import Untraceable
 from lamina.trace.value import Kind, Value
@@ -112,6 +113,7 @@ def stage(name: str, call: Callable[[list[Any]], Any], leaves: Sequence[Any], ar
         kinds = {type(leaf) for leaf in returned if type(leaf).__module__ in _OURS}
         if kinds:
             raise Untraceable(f"a {kinds.pop().__name__.lower()} of traced numbers is returned")
+        _expect_own_generators(scope, returned)
         places = {cell: -1 - params.index(cell.start) for cell in cells.values()}
         held = [*cells.values(), *(cell for cell in scope.captured_cells.values() if cell.writable)]
         updates = [(cell.start, scope.read(cell)) for cell in held if scope.read(cell) is not cell.start]
@@ -132,6 +134,14 @@ def stage(name: str, call: Callable[[list[Any]], Any], leaves: Sequence[Any], ar
         raise Untraceable(f"{scope.shared[0]}, and one of them is written; pass both as arguments")
     graph = Graph(params, tuple(outputs), tuple(effects), name, tuple(news))
     return Traced(graph, results, structure, scope.captured_arrays(), scope.contents, [*scope.notes])
+
+
+def _expect_own_generators(scope: Scope, returned: Sequence[Any]) -> None:
+    """A generator of random numbers that the program makes is known to it alone."""
+    if any(id(leaf) in scope.generators for leaf in returned):
+        raise Untraceable("a generator that is made at each call is returned")
+    if any(state_of(each.like) != each.before for each in scope.generators.values()):
+        raise Untraceable("a generator that is made at each call is given to a function that isn't traced")
 
 
 def _given(argument: Argument, scope: Scope, cells: dict[int, Cell]) -> Value:

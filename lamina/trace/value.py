@@ -43,6 +43,7 @@ class Kind(Enum):
 
 
 _NUMBERS = (bool, int, float, complex)
+_ORIGINS = frozenset({"parameter", "tensor", "runtime_call"})
 
 
 def _operator(name: str, op: str) -> None:
@@ -377,8 +378,8 @@ class Value(Operators):
         return self.demanded("__dlpack__", "lamina.runtime_call").__dlpack__(**options)
 
     def _origins(self) -> list[tuple[Scope, Expr]]:
-        """The params and captured arrays behind the elements, each with the scope that it is really of."""
-        leaves = (node for node in post_order(self.expr, _deciding) if node.op in ("parameter", "tensor"))
+        """The params, captured arrays and callbacks behind the elements, each with the scope that it is really of."""
+        leaves = (node for node in post_order(self.expr, _deciding) if node.op in _ORIGINS)
         return [self.scope.owner(node) for node in leaves]
 
     def deciding_numbers(self) -> frozenset[int] | None:
