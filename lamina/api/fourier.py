@@ -46,6 +46,8 @@ __all__ = [
 Norm = Literal["backward", "ortho", "forward"]
 Extents = Sequence[int] | None
 
+# NumPy makes complex numbers of these before it transforms them, but for `rfft`.
+_TRANSFORMED_AS_COMPLEX = {dt.float64: dt.complex128}
 _OTHER_WAY = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
 
 
@@ -63,9 +65,12 @@ def _transform(op: str, value: Value, n: int | None, axis: int, norm: str) -> Va
     if count < 1:
         raise ValueError(f"the number of elements to transform is {count}, but must be at least 1")
     order = axes_in("K", value)
-    if order is None:
-        return emit(op, value, count, place, norm)
-    return ordered(emit(op, permute(value, order), count, order.index(place), norm), order)
+    if order is not None:
+        value, place = permute(value, order), order.index(place)
+    if op != "rfft" and value.dtype in _TRANSFORMED_AS_COMPLEX:
+        value = to_dtype(value, _TRANSFORMED_AS_COMPLEX[value.dtype])
+    made = emit(op, value, count, place, norm)
+    return made if order is None else ordered(made, order)
 
 
 def _default(op: str, extent: int) -> int:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from llvmlite import ir
 
-from lamina.compilers.native.library import products, scans, sorts, systems
+from lamina.compilers.native.library import fourier, products, scans, sorts, systems
 from lamina.compilers.native.library.lines import Call, Operand
 from lamina.compilers.native.scalar import Value
 from lamina.compilers.native.types import BYTE, INDEX, POINTER, STATUS
@@ -26,6 +26,7 @@ class _Row(NamedTuple):
 
 
 _ROWS: dict[str, _Row] = {
+    **dict.fromkeys(fourier.OPS, _Row(fourier.has_code, fourier.emit)),
     "matmul": _Row(products.has_code, products.emit),
     "sort": _Row(sorts.has_code, sorts.emit_sort),
     "argsort": _Row(sorts.has_code, sorts.emit_argsort),

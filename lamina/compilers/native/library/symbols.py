@@ -1,4 +1,4 @@
-"""The functions that native code calls from outside: NumPy's own BLAS, LAPACK and sorts, found where NumPy has them.
+"""The functions that native code calls from outside: NumPy's own BLAS, LAPACK, sorts and Fourier transforms.
 
 So results are NumPy's, and there is one pool of threads. LLVM is told the address of each under a name of ours, and
 compiled code has the name alone, so it may be kept on disk. What isn't found is left to the evaluator.
@@ -11,6 +11,7 @@ from typing import Any
 import llvmlite.binding as llvm
 import numpy as np
 from numpy._core import _multiarray_umath  # type: ignore[attr-defined]
+from numpy.fft import _pocketfft_umath  # type: ignore[attr-defined]
 from numpy.linalg import _umath_linalg
 
 from lamina import dtype as dt
@@ -47,7 +48,7 @@ def are_here(*functions: str) -> bool:
 @functools.cache
 def provided() -> dict[str, int]:
     """The functions there are and their addresses, of which LLVM knows from now on."""
-    found = {**_linear_algebra(), **_sorts()}
+    found = {**_linear_algebra(), **_sorts(), **_transforms()}
     for function, address in found.items():
         llvm.add_symbol(name_of(function), address)
     return found
@@ -120,3 +121,36 @@ def _do_sort(found: dict[str, int]) -> bool:
         _SORT(found[f"{op}_float64"])(line.ctypes.data, 3, None)
         results.append(line)
     return all(line.tolist() == [1.0, 2.0, 3.0] for line in results)
+
+
+# Fourier transforms: the loops of NumPy's generalised functions, of which an object has a table, by its types.
+
+_TRANSFORMS = ("fft", "ifft", "rfft_n_even", "rfft_n_odd", "irfft")
+_OPERANDS = {"D": "complex128", "F": "complex64", "d": "float64", "f": "float32"}
+_LOOPS, _COUNT = 32, 48  # where such an object has the address of the table, and how many loops there are
+_LOOP = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p)
+
+
+def _transforms() -> dict[str, int]:
+    found: dict[str, int] = {}
+    for name in _TRANSFORMS:
+        function = getattr(_pocketfft_umath, name, None)
+        if not isinstance(function, np.ufunc) or function.signature is None:
+            return {}
+        if ctypes.c_int.from_address(id(function) + _COUNT).value != len(function.types):
+            return {}
+        table = ctypes.POINTER(ctypes.c_void_p).from_address(id(function) + _LOOPS)
+        for place, types in enumerate(function.types):
+            if types[0] in _OPERANDS:
+                found[f"{name}_{_OPERANDS[types[0]]}"] = table[place] or 0
+    return found if all(found.values()) and _do_transform(found) else {}
+
+
+def _do_transform(found: dict[str, int]) -> bool:
+    """Whether the functions do what is thought of them."""
+    x, factor, forward = np.array([1.0, 2.0, 3.0, 5.0]), np.array(2.0), np.array(True)
+    result = np.zeros(3, np.complex128)
+    places = np.array([each.ctypes.data for each in (x, factor, result)])
+    counts, steps = np.array([1, 4, 3]), np.array([0, 0, 0, 8, 16])
+    _LOOP(found["rfft_n_even_float64"])(*(each.ctypes.data for each in (places, counts, steps, forward)))
+    return result.tolist() == [22, -4 + 6j, -6]
