@@ -5,6 +5,7 @@ Arrays and numbers are traced; anything else is static, a part of the key. A num
 """
 
 import inspect
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -14,7 +15,7 @@ from lamina import dtype as dt
 from lamina.array import Array, asarray, to_numpy
 from lamina.expr.containers import containers_in, flatten, paths_of, unflatten
 from lamina.layout import Layout
-from lamina.roots import Root, memory_of, roots_of
+from lamina.roots import Member, Root, memory_of, roots_of
 from lamina.trace import python
 from lamina.trace.build import NUMBER_DTYPES
 from lamina.trace.scope import current, escaped, user_source
@@ -184,12 +185,37 @@ def _expect_hashable(leaf: Any) -> None:
         ) from error
 
 
-def params_of(arguments: Arguments, leaves: Sequence[Any], arrays: Sequence[np.ndarray]) -> list[np.ndarray]:
-    """What a compiled graph is called with: its params, contiguous and in the machine's byte order."""
-    return [
+def params_of(
+    arguments: Arguments, leaves: Sequence[Any], arrays: Sequence[np.ndarray], written: Sequence[int] = ()
+) -> list[np.ndarray]:
+    """What a compiled graph is called with: its params, contiguous and in the machine's byte order.
+
+    Those that are `written` in place are the arguments' own memory, or copies where that has gaps or isn't aligned.
+    """
+    params = [
         np.asarray(leaves[param]) if isinstance(param, int) else _in_c_order(memory_of(param, arrays))
         for param in arguments.params
     ]
+    for place in written:
+        if not may_be_written(arguments.params[place], params[place]):
+            params[place] = params[place].copy()
+    return params
+
+
+def may_be_written(param: int | Root, memory: np.ndarray) -> bool:
+    """Whether a program may write a param's memory itself: it is all an argument's, aligned, and may be written."""
+    return (
+        isinstance(param, Root)
+        and memory.flags.carray
+        and memory.dtype.isnative
+        and any(_is_all(each, param.shape) for each in param.members)
+    )
+
+
+def _is_all(member: Member, shape: tuple[int, ...]) -> bool:
+    """Whether an argument is all of a memory of this shape."""
+    layout = member.layout
+    return layout is None or (layout.is_distinct and layout.numel == math.prod(shape))
 
 
 def _in_c_order(memory: np.ndarray) -> np.ndarray:

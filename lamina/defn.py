@@ -71,6 +71,15 @@ class _Entry:
     generators: list[Any]  # of random numbers, from outside, that it draws from
     calls: int = 0  # that have gone the long way
 
+    def run(self, leaves: Sequence[Any], arrays: Sequence[np.ndarray]) -> Sequence[np.ndarray]:
+        """The graph's results for these arguments; what the program has written in place is the argument's memory."""
+        in_place = getattr(self.compiled, "in_place", None)
+        if in_place is None:
+            return self.compiled(*params_of(self.arguments, leaves, arrays))
+        written = [param.args[0] for param, _ in self.traced.graph.updates]
+        params = params_of(self.arguments, leaves, arrays, written)
+        return [*in_place(*params), *(params[place] for place in written)]
+
 
 class Defn:
     """A compiled function; made by `defn`, called like the function itself."""
@@ -151,7 +160,7 @@ class Defn:
         is_redone = bool(entry.traced.graph.updates) and not entry.is_seen
         states = list(map(state_of, entry.generators)) if is_redone else []
         try:
-            results = entry.compiled(*params_of(entry.arguments, leaves, arrays))
+            results = entry.run(leaves, arrays)
         except CompilerError:
             raise
         except Exception as error:

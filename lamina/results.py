@@ -101,6 +101,7 @@ def returned(
 
 def _write(writes: Sequence[tuple[np.ndarray, np.ndarray]]) -> None:
     """Give arrays their elements, all at once: what one is given may be memory that another one's write changes."""
+    writes = [(array, held) for array, held in writes if not _is_same(array, held)]  # what isn't written already
     if len(writes) > 1:
         arrays = [array for array, _ in writes]
         writes = [
@@ -109,6 +110,13 @@ def _write(writes: Sequence[tuple[np.ndarray, np.ndarray]]) -> None:
         ]
     for array, held in writes:
         array[...] = held
+
+
+def _is_same(array: np.ndarray, other: np.ndarray) -> bool:
+    """Whether two arrays of one shape and dtype are the same elements."""
+    return array is other or (
+        array.strides == other.strides and array.__array_interface__["data"][0] == other.__array_interface__["data"][0]
+    )
 
 
 def is_of_kind(leaf: Any, kind: Kind) -> bool:

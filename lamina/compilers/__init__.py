@@ -2,7 +2,9 @@
 
 The callable takes the NumPy arrays of the graph's params, in order, contiguous in C order, and returns those of the
 outputs' leaves, then those of the updates. It writes into none of the arrays that it is given, and none of the arrays
-that it returns is written by a later call. Options are the compiler's own: it raises `TypeError` for one that it
+that it returns is written by a later call. It may have an attribute `in_place`: a callable like it that writes the
+updates into the params' arrays, which are then writable, aligned, and no memory of another's, and returns the outputs
+alone; where it raises, it has written nothing. Options are the compiler's own: it raises `TypeError` for one that it
 doesn't know. Other packages add compilers through the entry-point group ``lamina.compilers``.
 """
 
@@ -149,7 +151,12 @@ def compile_by(compiler: str | Compiler, graph: Graph, options: Mapping[str, Any
     if not callable(compiled):
         raise CompilerError(f"the compiler {name!r} returned {compiled!r} for {graph.name}, which can't be called")
     nodes = (*nodes_of(graph.outputs), *(node for _, node in graph.updates))
-    return _Checked(compiled, name, graph.name, [(node.dtype.numpy, node.shape) for node in nodes])
+    expected = [(node.dtype.numpy, node.shape) for node in nodes]
+    checked = _Checked(compiled, name, graph.name, expected)
+    in_place = getattr(compiled, "in_place", None)
+    if in_place is not None:
+        checked.in_place = _Checked(in_place, name, graph.name, expected[: len(nodes) - len(graph.updates)])
+    return checked
 
 
 class _Checked:
@@ -158,6 +165,7 @@ class _Checked:
     def __init__(self, compiled: Compiled, compiler: str, graph: str, expected: Sequence[Any]) -> None:
         self._compiled, self._compiler, self._graph, self._expected = compiled, compiler, graph, expected
         self.direct = getattr(compiled, "direct", None)
+        self.in_place: Compiled | None = None
 
     def __call__(self, *arguments: np.ndarray) -> Sequence[np.ndarray]:
         try:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from lamina.arguments import argument_paths, mixed_memory
+from lamina.arguments import argument_paths, may_be_written, mixed_memory
 from lamina.array import Array
 from lamina.defn import CANNOT_TRACE, Defn, Staged, staged, with_line
 from lamina.dtype import from_numpy
@@ -84,7 +84,7 @@ def explain(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Expla
         tuple(_lines_of(function, account, [*notes, *found.traced.notes])),
         tuple(pins),
         tuple(account.kernels),
-        (*taken, *account.copies, *_put_back(found, given, paths)),
+        (*taken, *account.copies, *_put_back(found, given, paths, bool(plan.written))),
         memory._replace(temporary=memory.temporary + sum(copy.nbytes for copy in taken)),
         graph,
         plan.program,
@@ -167,16 +167,17 @@ def _taken(found: Staged, arrays: list[np.ndarray], paths: list[str]) -> Iterato
                 yield Copy(_path(param, paths, found), memory.nbytes, reason, None)
 
 
-def _put_back(found: Staged, arrays: list[np.ndarray], paths: list[str]) -> Iterator[Copy]:
-    """The arrays that a call writes, which get their elements when it has run."""
+def _put_back(found: Staged, arrays: list[np.ndarray], paths: list[str], is_in_place: bool) -> Iterator[Copy]:
+    """The arrays that a call writes, which get their elements when it has run; not those that are written in place."""
     reason = "its new elements are put back when the program is done"
     for node, _ in found.traced.graph.updates:
         given = found.arguments.params[node.args[0]] if node.op == "parameter" else None
         if not isinstance(given, Root):
             yield Copy("a captured array", np.asarray(node.args[0]).nbytes, reason, None)
             continue
+        is_ready = is_in_place and may_be_written(given, memory_of(given, arrays))
         for member in given.members:
-            if arrays[member.place].flags.writeable:
+            if arrays[member.place].flags.writeable and not is_ready:
                 yield Copy(paths[found.arguments.arrays[member.place]], arrays[member.place].nbytes, reason, None)
 
 

@@ -33,6 +33,7 @@ class Account:
     def __init__(self, planned: Planned, names: Mapping[int, str], outside: Source | None) -> None:
         program = planned.program
         self.program, self.memory, self.outside = program, planned.memory, outside
+        self.named = names.keys()
         self.names = {self.memory[buffer]: name for buffer, name in names.items()}
         self.instructions = list(_walk(program.block, ()))
         self.made = {buffer: each for each, _ in self.instructions for buffer in each.writes}
@@ -59,7 +60,14 @@ class Account:
         return source is not None and source != self.outside
 
     def _name(self, buffer: int) -> str:
-        return self.names.get(self.memory[buffer], f"%{self.memory[buffer]}")
+        own = f"%{buffer if self._is_own(buffer) else self.memory[buffer]}"
+        return own if self._is_own(buffer) else self.names.get(self.memory[buffer], own)
+
+    def _is_own(self, buffer: int) -> bool:
+        """Whether a buffer is a value of its own, whatever takes its memory afterwards."""
+        stored = self.stored.get(buffer)
+        is_kept = buffer in self.program.origins.kept and stored is not None and stored.store.base is None
+        return is_kept and buffer not in self.named
 
     # Copies
 
@@ -174,8 +182,7 @@ class Account:
 
     def _written(self, store: Store) -> Operand:
         is_exact = all(stride is not None for _, stride in store.shifts)
-        is_own = self.memory[store.buffer] not in self.names and store.buffer in self.program.origins.kept
-        reason = self.program.origins.kept[store.buffer].reason if is_own else ""
+        reason = self.program.origins.kept[store.buffer].reason if self._is_own(store.buffer) else ""
         return self._operand(store.buffer, (store.layout,), store.layout.numel, is_exact)._replace(reason=reason)
 
     def _operand(self, buffer: int, layouts: tuple[Layout, ...], numel: int, is_exact: bool) -> Operand:

@@ -36,10 +36,22 @@ def lower(graph: Graph, is_native: Callable[[Expr], bool]) -> Program:
     for param, buffer in zip(graph.params, params, strict=True):
         scope.values[param] = whole.load(buffer)
     whole.fixed.update(params)
+    places = dict(zip(graph.params, params, strict=True))
+    written = tuple(places[param] for param, _ in graph.updates if param in places)
+    whole.written.update(written)
     scope.run(graph.effects, outputs)
     results = scope.results(outputs)
     block = Block(tuple(scope.instructions), results)
     shapes = tuple(node.shape for node in outputs)
     return Program(
-        graph.name, whole.buffers, params, whole.tensors, block, whole.terms, whole.kept, whole.origins, shapes
+        graph.name,
+        whole.buffers,
+        params,
+        whole.tensors,
+        block,
+        whole.terms,
+        whole.kept,
+        whole.origins,
+        shapes,
+        written if len(written) == len(graph.updates) else (),
     )

@@ -1,24 +1,35 @@
 """Which buffers are one piece of memory: what is updated in place, what a loop carries, what has to be copied first.
 
 Buffers are single assignment, so memory is a matter of lifetimes. An update is in place where nothing needs the old
-value afterwards, and starts with a copy where something does. A loop carries memory: what it is given becomes its own
-where nothing else needs it, and what a turn leaves elsewhere changes places with it at the end of the turn.
+value afterwards, and starts with a copy where something does. What a kernel computes index by index from values that
+nothing needs afterwards takes their place. A loop carries memory: what it is given becomes its own where nothing else
+needs it, and what a turn leaves elsewhere changes places with it at the end of the turn.
+
+Arguments that a program writes are written in place too, if nothing can go wrong once one of them has been touched:
+then an error leaves them as they were, and whoever called decides what NumPy would have left.
 """
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from lamina.program.record import Block, Cond, Copy, Instruction, Kernel, Program, Store, While
+from lamina.expr import OPS, Family
+from lamina.program.fuse import stages
+from lamina.program.record import Block, Check, Cond, Copy, Instruction, Kernel, Library, Program, Store, Term, While
 
 _NEVER = 1 << 60
+_SURE = frozenset({Family.CUMULATIVE, Family.SORTING, Family.CONTRACTION})  # ops that never raise
 
 
 @dataclass
 class Planned:
-    """A program with its copies, and for each buffer the first one of its memory, which stands for it."""
+    """A program with its copies, and for each buffer the first one of its memory, which stands for it.
+
+    `written` are the params whose own memory the last of the results are; none where each result is new memory.
+    """
 
     program: Program
     memory: list[int]
+    written: tuple[int, ...] = ()
 
 
 def plan(program: Program) -> Planned:
@@ -42,19 +53,80 @@ def plan(program: Program) -> Planned:
         %2 over %1 = 7.0: float64
       return %2 [0, 1, 1]
     """
-    planner = _Planner(program)
-    block = planner.own(planner.block(program.block, frozenset(program.kept)))
-    return Planned(replace(program, block=block), [planner.find(buffer) for buffer in range(len(program.buffers))])
+    apart: set[int] = set()
+    while program.written:
+        planner = _Planner(program, program.written, apart)
+        planned = planner.planned()
+        if planned is None:
+            break
+        if not planner.exchanged:
+            return planned
+        apart |= planner.exchanged
+    planned = _Planner(program, (), set()).planned()
+    assert planned is not None
+    return planned
 
 
 class _Planner:
-    def __init__(self, program: Program) -> None:
-        self.program = program
+    def __init__(self, program: Program, written: tuple[int, ...], apart: set[int]) -> None:
+        self.program = replace(program, buffers=[*program.buffers])
+        self.written = written
+        self.apart = apart  # what loops carry in memory of its own
+        self.exchanged: set[int] = set()  # what loops carry in an argument's memory, and leave elsewhere
         self.parents = list(range(len(program.buffers)))
         self.members = [{buffer} for buffer in self.parents]  # the buffers of each memory
         # memory that isn't ours to write: arguments', captured arrays', and what a loop only reads
-        self.borrowed = {*program.params, *program.tensors}
+        self.borrowed = {*program.params, *program.tensors} - {*written}
         self.until: dict[int, int] = {}  # where in the block that is being planned each memory is needed last
+        self.around: frozenset[int] = frozenset()  # what a branch sees of the block around it
+        self.ends = self._ends()
+        self.reserved = frozenset(written)  # for their own new elements
+
+    def planned(self) -> Planned | None:
+        """The plan; `None` where the params to be written can't be, or something might stop halfway."""
+        block = self.block(self.program.block, frozenset(self.program.kept))
+        count = len(block.outputs) - len(self.written)
+        if not set(self.written).isdisjoint(block.outputs[:count]):
+            return None  # a result is what an argument was
+        results = self._own(replace(block, outputs=block.outputs[:count]))
+        instructions, outputs = [*results.instructions], [*results.outputs]
+        for param, output in zip(self.written, block.outputs[count:], strict=True):
+            if self.find(output) != self.find(param):
+                if any(self.find(other) == self.find(param) for other in block.outputs[count:]):
+                    return None  # arguments that have changed places
+                origin, output = output, self._buffer(param)
+                self.parents[output] = self.find(param)
+                instructions.append(Copy(output, origin, "an argument gets its new elements"))
+            outputs.append(output)
+        block = Block(tuple(instructions), tuple(outputs))
+        memory = [self.find(buffer) for buffer in range(len(self.program.buffers))]
+        if _may_fail(block, {memory[param] for param in self.written}, memory, set()):
+            return None
+        return Planned(replace(self.program, block=block), memory, self.written)
+
+    def _buffer(self, like: int) -> int:
+        """A new buffer, like another."""
+        self.program.buffers.append(self.program.buffers[like])
+        self.parents.append(len(self.parents))
+        self.members.append({len(self.members)})
+        return len(self.parents) - 1
+
+    def _ends(self) -> dict[int, int]:
+        """For what becomes an argument's new elements, the argument."""
+        block = self.program.block
+        bases = {
+            store.buffer: store.base
+            for each in block.instructions
+            if isinstance(each, Kernel)
+            for store in each.stores
+            if store.base is not None
+        }
+        ends = {}
+        for param, buffer in zip(self.written, block.outputs[len(block.outputs) - len(self.written) :], strict=True):
+            while buffer in bases:
+                buffer = bases[buffer]
+            ends[buffer] = param
+        return ends
 
     def find(self, buffer: int) -> int:
         while self.parents[buffer] != buffer:
@@ -80,6 +152,7 @@ class _Planner:
                     for store in each.stores:
                         if store.base is not None:
                             self._start(store, place, last, done, each)
+                    self._take_over(each, place, last)
                     done.append(each)
                 case While():
                     self._while(each, last, place, done)
@@ -90,12 +163,15 @@ class _Planner:
         self.until = outer
         return Block(tuple(done), block.outputs)
 
-    def own(self, block: Block) -> Block:
+    def _own(self, block: Block) -> Block:
         """The program's block, in which no two results are one memory, and only a param's is a param's."""
         given = (*self.program.params, *self.program.tensors)
         taken = {self.find(buffer) for buffer in given}
-        stays = [output in (*given, *block.outputs[:place]) for place, output in enumerate(block.outputs)]
-        return self._apart(block, stays, taken, "a result is memory of its own")
+        results = tuple(dict.fromkeys(block.outputs))
+        stays = [output in given for output in results]
+        apart = self._apart(replace(block, outputs=results), stays, taken, "a result is memory of its own")
+        places = dict(zip(results, apart.outputs, strict=True))
+        return replace(apart, outputs=tuple(places[output] for output in block.outputs))
 
     def _apart(self, block: Block, stays: Sequence[bool], taken: set[int], reason: str) -> Block:
         """A block whose outputs have memories of their own, none of them taken already, but those that stay."""
@@ -103,10 +179,7 @@ class _Planner:
         for output, is_kept in zip(block.outputs, stays, strict=True):
             memory = self.find(output)
             if memory in taken and not is_kept:
-                origin, output = output, len(self.program.buffers)
-                self.program.buffers.append(self.program.buffers[origin])
-                self.parents.append(output)
-                self.members.append({output})
+                origin, output = output, self._buffer(output)
                 copies.append(Copy(output, origin, reason))
             taken.add(memory)
             outputs.append(output)
@@ -135,33 +208,71 @@ class _Planner:
             reason = "it is needed after the update" if is_ours else "it isn't ours to write"
             done.append(Copy(store.buffer, store.base, reason, kernel.source))
 
+    def _take_over(self, kernel: Kernel, place: int, last: dict[int, int]) -> None:
+        """Give what a kernel fills the memory of what only it needs, where it reads that index by index."""
+        if kernel.is_ordered:
+            return
+        taken = {self.find(store.buffer) for store in kernel.stores if store.base is not None}
+        loads: dict[int, list[Term]] = {}  # of each memory
+        for term in kernel.terms:
+            if term.op == "load":
+                loads.setdefault(self.find(term.static[0]), []).append(term)
+        stage = stages(kernel.stores, kernel.reduced)
+        latest = max(stage.values(), default=0)
+        for store in kernel.stores:
+            # in an earlier pass over a row, the next pass would read what this one has written
+            if store.base is not None or stage[store.term] < latest:
+                continue
+            own = sorted(store.term.reads - self.reserved, key=lambda buffer: buffer not in kernel.writes)
+            for buffer in [self.ends[store.buffer], *own] if store.buffer in self.ends else own:
+                memory = self.find(buffer)
+                is_free = self._is_free(buffer, place) and memory not in self.around and memory not in taken
+                is_in_place = all(not load.args and load.static[1] == store.layout for load in loads.get(memory, ()))
+                if is_free and is_in_place and self._is_alike(store.buffer, memory):
+                    self._take(store.buffer, buffer, last)
+                    taken.add(memory)
+                    break
+
+    def _is_alike(self, buffer: int, other: int) -> bool:
+        """Whether two buffers are arrays of as many elements of one dtype."""
+        own, given = self.program.buffers[buffer], self.program.buffers[other]
+        return own.dtype == given.dtype and own.numel == given.numel != 1
+
     def _while(self, loop: While, last: dict[int, int], place: int, done: list[Instruction]) -> None:
-        borrowed = set(self.borrowed)
+        outside = self.borrowed, self.around, self.reserved
+        self.borrowed = set(self.borrowed)
         for initial, param, output in zip(loop.initial, loop.params, loop.body.outputs, strict=True):
             if output == param:  # the loop only reads it
                 self._take(param, initial, last)
                 self.borrowed.add(self.find(param))
-            elif self._is_free(initial, place) and loop.initial.count(initial) == 1:
+            elif self._is_free(initial, place) and loop.initial.count(initial) == 1 and param not in self.apart:
                 self._take(param, initial, last)
             else:
                 done.append(Copy(param, initial, "the loop changes it", loop.source))
+        self.around = self.reserved = frozenset()
         condition = self.block(loop.condition, frozenset((*loop.params, *loop.body.reads)))
         body = self.block(loop.body, loop.condition.reads - set(loop.params))
-        self.borrowed = borrowed
+        self.borrowed, self.around, self.reserved = outside
         stays = [self.find(p) == self.find(o) for p, o in zip(loop.params, body.outputs, strict=True)]
         taken = {self.find(param) for param, is_kept in zip(loop.params, stays, strict=True) if is_kept}
         taken |= self.borrowed | {self.find(buffer) for buffer in _written(condition)}
         body = self._apart(body, stays, taken, "a loop carries it on its own")
         done.append(replace(loop, condition=condition, body=body))
+        direct = {self.find(buffer) for buffer in self.written}
         for result, param, output in zip(loop.results, loop.params, body.outputs, strict=True):
             if self.find(param) == self.find(output) or self.program.buffers[param].numel == 1:
                 self._take(result, param, last)
             else:
+                if self.find(param) in direct:
+                    self.exchanged.add(param)
                 done.append(Copy(result, param, "the turns of the loop change places", loop.source))
 
     def _cond(self, cond: Cond, last: dict[int, int], place: int) -> Cond:
         live = frozenset(buffer for buffer, end in last.items() if end > place)
+        around = self.around
+        self.around = around | {self.find(buffer) for buffer in (*cond.reads, *live)}
         then, otherwise = self.block(cond.then, live), self.block(cond.otherwise, live)
+        self.around = around
         thens, others = list(then.instructions), list(otherwise.instructions)
         own = _written(then), _written(otherwise)
         for result, a, b in zip(cond.results, then.outputs, otherwise.outputs, strict=True):
@@ -175,6 +286,39 @@ class _Planner:
                 else:
                     instructions.append(Copy(result, output, "the branches give different memory", cond.source))
         return replace(cond, then=Block(tuple(thens), then.outputs), otherwise=Block(tuple(others), otherwise.outputs))
+
+
+def _may_fail(block: Block, direct: set[int], memory: Sequence[int], touched: set[int]) -> bool:
+    """Whether something may go wrong when a memory of these has been written; `touched` is where one has."""
+    for each in block.instructions:
+        match each:
+            case While():
+                for _ in range(2):  # a turn comes after another
+                    if any(_may_fail(inner, direct, memory, touched) for inner in (each.condition, each.body)):
+                        return True
+            case Cond():
+                if any(_may_fail(inner, direct, memory, touched) for inner in (each.then, each.otherwise)):
+                    return True
+            case _:
+                is_sure = _is_sure(each)
+                if touched and not is_sure:
+                    return True
+                touched |= direct & {memory[buffer] for buffer in each.writes}
+                is_gradual = isinstance(each, Kernel) and (each.space or len(each.stores) > 1)
+                if touched and not is_sure and is_gradual:
+                    return True
+    return False
+
+
+def _is_sure(instruction: Kernel | Library | Copy | Check) -> bool:
+    match instruction:
+        case Kernel():
+            return all(term.op != "within" for term in instruction.terms)
+        case Library(node=node, kind=kind):
+            return kind == "library call" and node.op in OPS and OPS[node.op].family in _SURE
+        case Copy():
+            return True
+    return False
 
 
 def _written(block: Block) -> set[int]:

@@ -216,7 +216,7 @@ def _scatter(scope: Scope, node: Expr) -> Any:
         held = scope.terms.make("load", places, node.dtype, (buffer, layout, strides))
         term = scope.terms.make(_COMBINED.get(combine, combine), (held, term), node.dtype)
     store = Store(term, buffer, layout, base, tuple(zip(places, strides, strict=True)))
-    if base not in scope.whole.fixed:
+    if base not in scope.whole.fixed or base in scope.whole.written:
         _rescue(scope, base, x, node)
     scope.kernel(layout.shape, (), store, node.source, is_ordered=True)
     scope.values[node] = scope.whole.load(buffer)
@@ -405,7 +405,7 @@ def _update(scope: Scope, node: Expr) -> Any:
     shifts = _shift(scope, node)
     if not reads_in_place(term, base, layout, shifts) or (is_recast and base in term.reads):
         term = scope.keep_apart(value, base)
-    if base not in scope.whole.fixed:
+    if base not in scope.whole.fixed or base in scope.whole.written:
         _rescue(scope, base, root, node)
     buffer = scope.whole.buffer(node.dtype, node.shape)
     scope.kernel(layout.shape, (), Store(term, buffer, layout, base, shifts), node.source)

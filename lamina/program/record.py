@@ -416,6 +416,7 @@ class Program:
     kept: set[int]  # filled for an effect's sake
     origins: Origins
     shapes: tuple[Shape, ...]  # of the results, whose buffers may have others
+    written: tuple[int, ...] = ()  # the params whose new elements the last of the results are
 
     def __repr__(self) -> str:
         return f"<Program {self.name}: {len(self.buffers)} buffers>"

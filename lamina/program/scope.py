@@ -53,6 +53,7 @@ class Whole:
         self.tensors: dict[int, Any] = {}
         self.tensor_terms: dict[Expr, Term] = {}
         self.fixed: set[int] = set()  # never written in place: the params', the captured
+        self.written: set[int] = set()  # the params that may be written in place all the same, when all is planned
         self.kept: set[int] = set()  # filled for an effect's sake
         self.known: dict[int, Range] = {}  # between which numbers lies what is in a buffer of integers
         self.origins = Origins()

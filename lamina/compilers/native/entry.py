@@ -180,11 +180,11 @@ def _fill(tables: Tables, form: Form, native: Native) -> None:
     written = []
     for param, output in form.written:
         target, origin = native.params[param], native.outputs[output]
-        if origin == target:
-            continue
         taken = form.arguments[places[target]]
-        if origin in places or taken.nbytes != taken.like.nbytes:
+        if origin in places.keys() - {target} or taken.nbytes != taken.like.nbytes:
             raise _Unforeseen  # what another argument is becoming, or an array with gaps
+        if origin == target:
+            continue  # written where it is
         written.append((places[target], pointers[origin], taken.nbytes))
     arena = np.empty(native.arena_bytes, np.uint8)
     words = [0] * (Case.BUILD + 1)

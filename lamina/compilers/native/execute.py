@@ -32,7 +32,10 @@ _BEHAVED = 0x0001 | 0x0100  # NumPy's flags of an array that is C-contiguous and
 
 
 def executable(planned: Planned) -> Callable[..., list[np.ndarray]]:
-    """A function of the params' arrays that gives the arrays of the program's outputs."""
+    """A function of the params' arrays that gives the arrays of the program's outputs.
+
+    Where the program writes params, its attribute `in_place` is like it, writes them, and gives the other outputs.
+    """
     return _Executable(planned)
 
 
@@ -64,8 +67,11 @@ class _Executable:
             (each, self.buffers[each].shape, self.buffers[each].dtype.numpy)
             for each in sorted(self.is_external - given)
         ]
-        self.outputs = [memory[buffer] for buffer in program.block.outputs]
-        self.shapes = program.shapes
+        self.written = [program.params.index(param) for param in planned.written]
+        self.in_place = self._in_place if self.written else None
+        count = len(program.block.outputs) - len(self.written)
+        self.outputs = [memory[buffer] for buffer in program.block.outputs[:count]]
+        self.shapes = program.shapes[:count]
         self.returned = {output: self.params.index(output) for output in self.outputs if output in self.params}
 
     def direct(self, form: Form) -> entry.Tables | None:
@@ -91,6 +97,10 @@ class _Executable:
         return entry.case_of(form, native)
 
     def __call__(self, *arguments: np.ndarray) -> list[np.ndarray]:
+        given = [np.array(array, order="C") if k in self.written else array for k, array in enumerate(arguments)]
+        return [*self._in_place(*given), *(given[k] for k in self.written)]
+
+    def _in_place(self, *arguments: np.ndarray) -> list[np.ndarray]:
         slots: Slots = [None] * len(self.buffers)
         for memory, array in zip(self.params, arguments, strict=True):
             is_behaved = type(array) is np.ndarray and array.flags.num & _BEHAVED == _BEHAVED
