@@ -12,7 +12,7 @@ from lamina.layout import Layout
 from lamina.layout.move import Broadcast, Permute, Range, Reshape, Slice
 from lamina.program.demand import decided
 from lamina.program.held import held_as
-from lamina.program.ranges import counted
+from lamina.program.ranges import counted, grown, step_of
 from lamina.program.record import (
     REDUCTIONS,
     Block,
@@ -459,15 +459,36 @@ def _while(scope: Scope, node: Expr) -> None:
     test = Block((), (inner.buffer_of(inner.value(predicate), (), None, "a loop asks for it"),))
     test = Block(tuple(inner.instructions), test.outputs)
     inner.instructions = []
-    for start, param, output, buffer in zip(starts, params, outputs, buffers, strict=True):
-        if param.dtype == dt.int64 and not param.shape and output is not param:
-            known = whole.known.get(start)
-            whole.known[buffer] = counted(param, output, predicate, known, lambda x: inner.range_of(inner.value(x)))
+    _count(inner, predicate, dict(zip(params, zip(starts, outputs, buffers, strict=True), strict=True)))
     inner.run(effects_of(body), outputs)
     turn = _carried(inner, outputs, buffers, {each for i in test.instructions for each in i.writes})
     results = tuple(whole.buffer(param.dtype, param.shape) for param in params)
     scope.instructions.append(While(starts, buffers, test, turn, results, node.source))
     scope.filled(node, results)
+
+
+def _count(inner: Scope, predicate: Expr, carried: Mapping[Expr, tuple[int, Expr, int]]) -> None:
+    """Note between which numbers the integers of a loop lie in its turns."""
+    known = inner.whole.known
+    changed = {
+        param: each
+        for param, each in carried.items()
+        if param.dtype == dt.int64 and not param.shape and param is not each[1]
+    }
+    turns = None
+    for param, (start, output, buffer) in changed.items():
+        known[buffer] = counted(
+            param, output, predicate, known.get(start), lambda node: inner.range_of(inner.value(node))
+        )
+        if step_of(param, output):
+            low, high = known[buffer]
+            turns = high - low + 1 if turns is None else min(turns, high - low + 1)
+    others = {p: each for p, each in changed.items() if not step_of(p, each[1]) and each[0] in known}
+    if turns is not None:
+        outputs = {param: output for param, (_, output, _) in others.items()}
+        starts = {param: known[start] for param, (start, _, _) in others.items()}
+        for param, proved in grown(outputs, starts, turns).items():
+            known[others[param][2]] = proved
 
 
 def _carried(inner: Scope, outputs: Sequence[Expr], params: Sequence[int], outside: set[int]) -> Block:
@@ -531,6 +552,10 @@ def _branch(scope: Scope, value: Any, facts: Mapping[Expr, bool]) -> Block:
 
 def _check(scope: Scope, node: Expr) -> None:
     predicate, exception, message = node.args
+    term = scope.value(predicate)
+    if scope.range_of(term) == (1, 1):
+        scope.values[node] = term
+        return
     term = scope.keep(predicate, "it is checked")
     scope.instructions.append(Check(term.static[0], exception, message, node.source))
     scope.values[node] = term

@@ -3,14 +3,16 @@
 What is proved here is not checked when the program runs, and an index that can't be negative isn't counted from an end.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 
 from lamina import dtype as dt
 from lamina.dtype import DType
-from lamina.expr import Expr
+from lamina.expr import Expr, value_of
+from lamina.expr.tree import nodes_of
 from lamina.program.record import Term, in_order
 
 Range = tuple[int, int]  # the least and the greatest
+Growth = tuple[int, int]  # a step, and a number
 
 
 def whole_range(dtype: DType) -> Range:
@@ -72,6 +74,10 @@ _RULES: dict[str, Callable[..., Range]] = {
     "negative": lambda x: (-x[1], -x[0]),
     "maximum": lambda x, y: (max(x[0], y[0]), max(x[1], y[1])),
     "minimum": lambda x, y: (min(x[0], y[0]), min(x[1], y[1])),
+    "less": lambda x, y: (int(x[1] < y[0]), int(x[0] < y[1])),
+    "less_equal": lambda x, y: (int(x[1] <= y[0]), int(x[0] <= y[1])),
+    "greater": lambda x, y: (int(x[0] > y[1]), int(x[1] > y[0])),
+    "greater_equal": lambda x, y: (int(x[0] >= y[1]), int(x[1] >= y[0])),
     "clip": lambda x, low, high: (min(max(x[0], low[0]), high[0]), min(max(x[1], low[1]), high[1])),
 }
 
@@ -97,12 +103,70 @@ def counted(
                 high = min(high, bound[1] - apart)
             else:
                 low = max(low, bound[0] + apart)
-    step = _step(param, output)
+    step = step_of(param, output)
     if start is not None and step > 0 and high + step <= most:  # it doesn't wrap
         low = max(low, start[0])
     if start is not None and step < 0 and low + step >= least:
         high = min(high, start[1])
     return (low, high) if low <= high else (least, most)
+
+
+def grown(outputs: Mapping[Expr, Expr], starts: Mapping[Expr, Range], turns: int) -> dict[Expr, Range]:
+    """Between which numbers those int64 of a loop lie that a turn leaves as they are, or adds a constant to.
+
+    `outputs` has what a turn leaves of each, `starts` where it begins; there are at most so many turns.
+    """
+    found = dict(outputs)
+    while True:
+        steps = {param: _growth(output, found, {}) for param, output in found.items()}
+        if None not in steps.values():
+            break
+        found = {param: output for param, output in found.items() if steps[param] is not None}
+    if not found:
+        return {}
+    known = [step for step in steps.values() if step is not None]
+    first = max([most for _, most in known] + [abs(end) for param in found for end in starts[param]])
+    bound = first + (turns + 1) * max(step for step, _ in known)
+    return dict.fromkeys(found, (-bound, bound)) if bound < 2**62 else {}
+
+
+def _growth(node: Expr, params: Collection[Expr], known: dict[Expr, Growth | None]) -> Growth | None:
+    """How much farther from 0 a node is than the greatest of the params and a number; None where that isn't known."""
+    if node not in known:
+        known[node] = _growth_of(node, params, known)
+    return known[node]
+
+
+def _growth_of(node: Expr, params: Collection[Expr], known: dict[Expr, Growth | None]) -> Growth | None:
+    if node in params:
+        return 0, 0
+    if node.dtype != dt.int64 or node.shape:
+        return None
+    match node.op:
+        case "constant":
+            return 0, abs(int(node.args[0]))
+        case "add" | "subtract":
+            numbers = [arg for arg in node.args if arg.op == "constant"]
+            if not numbers:
+                return None
+            (other,) = (arg for arg in node.args if arg is not numbers[0])
+            growth = _growth(other, params, known)
+            return growth and (growth[0] + abs(int(numbers[0].args[0])), growth[1])
+        case "where" | "minimum" | "maximum":
+            branches = list(node.args[-2:])
+        case "elem" if node.args[0].op == "cond":
+            clauses, otherwise = node.args[0].args
+            values = [*(value for _, value in clauses), otherwise]
+            branches = [nodes_of(value_of(value))[node.args[1]] for value in values]
+        case "cond":
+            clauses, otherwise = node.args
+            branches = [nodes_of(value_of(value))[0] for value in (*(value for _, value in clauses), otherwise)]
+        case _:
+            return None
+    found = [growth for growth in (_growth(each, params, known) for each in branches) if growth is not None]
+    if len(found) < len(branches):
+        return None
+    return max(step for step, _ in found), max(most for _, most in found)
 
 
 def _conjuncts(predicate: Expr) -> list[Expr]:
@@ -112,7 +176,7 @@ def _conjuncts(predicate: Expr) -> list[Expr]:
     return [each for arg in predicate.args for each in _conjuncts(arg)]
 
 
-def _step(param: Expr, output: Expr) -> int:
+def step_of(param: Expr, output: Expr) -> int:
     """What a turn adds to a number; 0 where it is no constant."""
     if output.op not in ("add", "subtract") or param not in output.args:
         return 0
