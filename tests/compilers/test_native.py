@@ -125,9 +125,9 @@ def test_sums_of_zeros_and_infinities() -> None:
     assert np.isnan(total(np.array([np.inf, -np.inf] * 2000)))
 
 
-@pytest.mark.parametrize("shape", [(300, 400), (3, 512, 256), (257, 300), (1000, 9)])
+@pytest.mark.parametrize("shape", [(300, 400), (3, 512, 256), (257, 300), (1000, 9), (1031, 513), (2, 261, 400)])
 def test_memory_that_is_crossed(shape, rng) -> None:
-    """Transposed operands are read in tiles, where there are tiles that fit."""
+    """Transposed operands are read in tiles, of which the last one may be shorter."""
     x = rng.integers(0, 99, shape)
 
     def f(x):
@@ -135,6 +135,25 @@ def test_memory_that_is_crossed(shape, rng) -> None:
 
     for result, expected in zip(native(f)(x), f(x), strict=True):
         np.testing.assert_array_equal(result, expected)
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.float32, np.float64])
+@pytest.mark.parametrize("count", [7, 8, 9, 15])
+def test_short_rows_are_reduced_in_blocks(count: int, dtype, rng) -> None:
+    """Lanes go across the rows, whose vectors are turned; what is left of rows and columns is read one by one."""
+
+    def f(a, b):
+        squares = ((a[:, None] - b[None]) ** 2).sum(axis=-1)
+        return squares, squares.argmin(axis=1), a.max(axis=1), a.argmin(axis=1), a[::-1].sum(1), (a * 1j).imag.sum(1)
+
+    for rows in (1, 17, 33, 64):
+        a, b = (rng.integers(-9, 9, (rows, count)).astype(dtype) for _ in range(2))
+        for result, expected in zip(native(f)(a, b), f(a, b), strict=True):
+            np.testing.assert_array_equal(result, expected)
+        z = (a + 1j * a).astype(np.complex64)
+        np.testing.assert_array_equal(
+            native(lambda z: (z.real.sum(1), z.imag.max(1)))(z), (z.real.sum(1), z.imag.max(1))
+        )
 
 
 @pytest.mark.parametrize("dtype", [np.complex64, np.complex128])

@@ -8,17 +8,21 @@ from lamina.layout.move import runs
 from lamina.program.fuse import spread
 from lamina.program.record import Kernel, Term
 
+_TILE = 64  # elements
 _WIDE = 256  # a loop of more elements is tiled where it crosses a memory
-_TILES = (64, 48, 80, 96, 40, 32, 120, 56, 72, 88, 104, 112, 128, 50, 60, 75, 100, 125)  # the best first
 
 
 class Axis(NamedTuple):
-    """A loop: its extent, whether it is reduced, the stride of each layout along it, and its length, if it has one."""
+    """A loop: its extent, whether it is reduced, the stride of each layout along it, and its length, if it has one.
+
+    One over tiles has a `tail` where the last tile is shorter: how long that is. The tiles are the innermost loop.
+    """
 
     extent: int
     is_reduced: bool
     strides: dict[Layout, int]
     length: Term | None = None
+    tail: int = 0
 
 
 def layout_of(term: Term) -> Layout:
@@ -28,19 +32,14 @@ def layout_of(term: Term) -> Layout:
 
 def axes_of(kernel: Kernel, terms: Sequence[Term]) -> list[Axis]:
     """The loops, outermost first: what is kept, then what is reduced, each by the strides along it."""
-    layouts = list(
-        dict.fromkeys(
-            [
-                *(spread(store.layout, kernel.space, kernel.reduced) for store in kernel.stores),
-                *(layout_of(term) for term in terms if term.op in ("load", "position")),
-            ]
-        )
-    )
-
+    stores = [spread(store.layout, kernel.space, kernel.reduced) for store in kernel.stores]
+    loads = [layout_of(term) for term in terms if term.op in ("load", "position")]
+    layouts = list(dict.fromkeys([*stores, *loads]))
     lengths = dict(kernel.lengths)
 
     def reach(axis: int) -> int:
-        return sum(abs(layout.strides[axis]) for layout in layouts)
+        """How far it goes through memory; what is stored counts twice, since it is read and written."""
+        return sum(abs(layout.strides[axis]) for layout in [*layouts, *dict.fromkeys(stores)])
 
     axes = []
     for is_reduced in (False, True):
@@ -76,8 +75,8 @@ def _tiled(axes: list[Axis]) -> list[Axis]:
     last = axes[-1]
     crossed = [layout for layout, stride in last.strides.items() if abs(stride) > 1]
     other = next((k for k, axis in enumerate(axes[:-1]) if any(abs(axis.strides[each]) == 1 for each in crossed)), None)
-    tile = next((n for n in _TILES if last.extent % n == 0), None)
-    if other is None or tile is None:
+    if other is None:
         return axes
-    whole = Axis(last.extent // tile, False, {each: stride * tile for each, stride in last.strides.items()})
-    return [*axes[:other], whole, *axes[other:-1], last._replace(extent=tile)]
+    tiles, tail = -(-last.extent // _TILE), last.extent % _TILE
+    whole = Axis(tiles, False, {each: stride * _TILE for each, stride in last.strides.items()}, tail=tail)
+    return [*axes[:other], whole, *axes[other:-1], last._replace(extent=_TILE)]

@@ -31,7 +31,7 @@ from lamina.compilers.native.types import (
     splat_constant,
     vector,
 )
-from lamina.compilers.native.vectors import picked, splat
+from lamina.compilers.native.vectors import picked, splat, transposed
 from lamina.layout import Layout
 from lamina.program.fuse import spread, stages
 from lamina.program.record import REDUCTIONS, Kernel, Site, Store, Term, in_order
@@ -40,6 +40,7 @@ from lamina.program.record import REDUCTIONS, Kernel, Site, Store, Term, in_orde
 Fail = Callable[[ir.IRBuilder, Value, Callable[[], Sequence[Value]], Site], None]
 
 _FEW = 16  # a reduction of fewer elements goes across the lanes where it can
+_TURNED = frozenset({dt.float32, dt.float64, dt.int32, dt.uint32, dt.int64, dt.uint64})  # what is read in blocks
 _NEAR = 4  # elements that are so far apart or less are read with what is between them
 _SMALL = 12  # terms of a reduction that has several vectors of accumulators
 
@@ -66,7 +67,7 @@ def parts_of(kernel: Kernel, vector_bytes: int) -> tuple[int, int]:
     if kernel.is_ordered or not nest.kept:
         return 1, 0
     step = nest.lanes if nest.lane_axis == 0 else 1
-    return nest.axes[0].extent // step, step
+    return nest.axes[0].extent // step - bool(nest.axes[0].tail), step
 
 
 class _Nest:
@@ -93,6 +94,8 @@ class _Nest:
         self.axes = axes_of(kernel, self.terms)
         self.kept = sum(not axis.is_reduced for axis in self.axes)
         self.lane_axis, self.lanes = self._lanes(vector_bytes)
+        self.crossed = self._crossed(self.lane_axis, self.lanes)
+        self.columns: dict[Term, Value] = {}  # of what is read in blocks: the one that is taken now
         self.depends = self._dependences()
         self.at = Access(builder, pointers, self.axes, self.lane_axis)
         self.scopes: list[dict[Term, Value]] = [{}]  # what has been computed in each
@@ -114,11 +117,28 @@ class _Nest:
             axis, is_row = self.kept - 1, False
         lanes = max(vector_bytes // widest, 1)
         is_reduction = self.kept < len(self.axes)
-        if is_reduction and len(self.terms) <= _SMALL and self.axes[axis].extent >= 8 * lanes:
+        if (
+            is_reduction
+            and not self._crossed(axis, lanes)
+            and len(self.terms) <= _SMALL
+            and self.axes[axis].extent >= 8 * lanes
+        ):
             lanes *= 4  # so many additions may be on their way at once
         while lanes > 1 and lanes >= 2 * self.axes[axis].extent:
             lanes //= 2
         return axis, lanes
+
+    def _crossed(self, axis: int, lanes: int) -> list[Term]:
+        """The loads that are read in blocks: lanes along an axis cross memory that the innermost loop goes along."""
+        if not 4 <= lanes <= 16 or not axis < self.kept < len(self.axes) or lanes > self.axes[-1].extent:
+            return []
+        plain = (term for term in self.terms if term.op == "load" and not term.args and term.dtype in _TURNED)
+
+        def strides(term: Term) -> tuple[int, int]:
+            layout = layout_of(term)
+            return abs(self.axes[axis].strides[layout]), self.axes[-1].strides[layout]
+
+        return [term for term in plain if strides(term)[0] > _NEAR and strides(term)[1] == 1]
 
     def _goes_across(self) -> bool:
         """Whether a reduction had better keep a result in each lane than add up along the lanes."""
@@ -233,9 +253,10 @@ class _Nest:
 
     def _each(self, level: int, body: Callable[[], None], after: Callable[[], None] | None = None) -> None:
         """A loop over an axis; with `after`, which runs at least each so many turns."""
-        extent = self.axes[level].extent
+        axis = self.axes[level]
+        extent = axis.extent
         step = self.lanes if level == self.lane_axis else 1
-        main = extent - extent % step
+        main = extent - (1 if axis.tail else extent % step)
 
         def turn(index: Value) -> None:
             self.at.indices.append(index)
@@ -247,19 +268,35 @@ class _Nest:
         if level in self.ends:
             self._up_to(level, step, turn, after)
             return
+
+        def turns(start: Any, end: Any) -> None:
+            if self.crossed and level == len(self.axes) - 1 and after is None and self.at.is_whole:
+                whole = end - end % self.lanes
+                self._counted(start, whole, self.lanes, lambda index: self._block(index, turn))
+                start = whole
+            self._counted(start, end, step, turn)
+
+        def last() -> None:
+            inner = self.axes[-1]
+            if axis.tail:
+                self.axes[-1] = inner._replace(extent=axis.tail)
+            else:
+                self.at.rest = extent - main
+            turn(INDEX(main))
+            self.axes[-1] = inner
+            self.at.rest = 0
+
         if self.part is not None and level == 0:
             start, end = self.part
             with self.b.if_then(self.b.icmp_signed("<", start, end)):
                 self._counted(start, end, step, turn)
             if main < extent:
                 with self.b.if_then(self.b.icmp_signed("==", end, INDEX(main))):
-                    self.at.rest = extent - main
-                    turn(INDEX(main))
-                    self.at.rest = 0
+                    last()
             return
         chunk = CHUNK * step
         if after is None:
-            self._counted(0, main, step, turn)
+            turns(0, main)
         elif main <= chunk:
             self._counted(0, main, step, turn)
             after()
@@ -271,9 +308,7 @@ class _Nest:
 
             self._counted(0, main, chunk, part)
         if main < extent:
-            self.at.rest = extent - main
-            turn(INDEX(main))
-            self.at.rest = 0
+            last()
             if after is not None:
                 after()
 
@@ -307,6 +342,22 @@ class _Nest:
 
     def _lesser(self, x: Value, y: Value) -> Value:
         return self.b.select(self.b.icmp_signed("<", x, y), x, y)
+
+    def _block(self, index: Value, turn: Callable[[Value], None]) -> None:
+        """As many turns as there are lanes, on vectors along the memory that the lanes cross, transposed."""
+        self.at.indices.append(index)
+        found = {}
+        for term in self.crossed:
+            buffer, layout, _ = term.static
+            start, stride = self.at.start(layout), self.at.lane_stride(layout)
+            starts = [self.b.add(start, INDEX(lane * stride)) for lane in range(self.lanes)]
+            rows = [self.at.read_vector(buffer, term.dtype, each, self.lanes, None) for each in starts]
+            found[term] = transposed(self.b, rows)
+        self.at.indices.pop()
+        for place in range(self.lanes):
+            self.columns = {term: columns[place] for term, columns in found.items()}
+            turn(self.b.add(index, INDEX(place)))
+        self.columns = {}
 
     def _counted(self, start: Any, end: Any, step: int, body: Callable[[Value], None]) -> None:
         """``for index in range(start, end, step)``; there is a first turn, or both bounds are ints."""
@@ -344,6 +395,8 @@ class _Nest:
 
     def _emit(self, term: Term) -> Value:
         lanes = self.lanes if self._is_vector(term) else 1
+        if term in self.columns:
+            return self.columns[term]
         if term.op == "constant":
             return self._constant(term)
         if term.op == "position":

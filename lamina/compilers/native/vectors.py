@@ -36,3 +36,18 @@ def halves(b: ir.IRBuilder, value: Value, lanes: int) -> tuple[Value, Value]:
 def first_lanes(used: int, lanes: int) -> ir.Constant:
     """Which lanes are in use: so many of the first."""
     return ir.Constant(ir.VectorType(BIT, lanes), [int(lane < used) for lane in range(lanes)])
+
+
+def transposed(b: ir.IRBuilder, rows: Sequence[Value]) -> list[Value]:
+    """The columns of a square of as many rows as they have lanes: pairs of rows exchange halves, quarters and so on."""
+    rows, lanes, distance = list(rows), len(rows), 1
+    while distance < lanes:
+        for row in range(lanes):
+            if not row & distance:
+                upper, lower = rows[row], rows[row + distance]
+                first = [lanes + each - distance if each & distance else each for each in range(lanes)]
+                rows[row] = picked(b, upper, first, lower)
+                second = [lanes + each if each & distance else each + distance for each in range(lanes)]
+                rows[row + distance] = picked(b, upper, second, lower)
+        distance *= 2
+    return rows
