@@ -155,6 +155,7 @@ def test_a_call_that_native_code_takes_over_is_the_same(function, arguments) -> 
         (lambda x: x + 1, lambda: (line(">f8"),)),
         (lambda x: (x[x > 3], x[x > 4]), lambda: (line(),)),
         (lambda x, i: x[i:], lambda: (line(), np.int64(2))),  # a view that the run moves
+        (add_one, lambda: (np.arange(32.0)[::2],)),  # what lies between may be somebody else's
         (lambda x: np.linalg.svd(x)[1], lambda: (square(),)),  # the evaluator's
         (lambda by_number: by_number[1] + 1, lambda: ({1: line()},)),
     ],

@@ -55,7 +55,7 @@ def test_a_program_decorated_is_the_program(function, makers) -> None:
     for maker in makers:
         arguments = maker()
         decorated = lamina.defn(function, strict=True)
-        for call in ("first", "second"):
+        for call in ("first", "second", "third"):
             found = differences(function, decorated, lambda: _copied(arguments))  # noqa: B023
             assert not found, f"{call} call: {'; '.join(found)}"
 

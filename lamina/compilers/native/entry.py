@@ -182,7 +182,7 @@ def _fill(tables: Tables, form: Form, native: Native) -> None:
         target, origin = native.params[param], native.outputs[output]
         taken = form.arguments[places[target]]
         if origin in places.keys() - {target} or taken.nbytes != taken.like.nbytes:
-            raise _Unforeseen  # what another argument is becoming, or an array with gaps
+            raise _Unforeseen  # what another argument is becoming, or an array with gaps, which may be another's
         if origin == target:
             continue  # written where it is
         written.append((places[target], pointers[origin], taken.nbytes))
