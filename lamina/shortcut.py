@@ -12,7 +12,7 @@ import numpy as np
 
 from lamina.array import Array
 from lamina.compilers import Compiled
-from lamina.compilers.direct import Form, Given, Made, Part, Taken, Thing, View
+from lamina.compilers.direct import Choice, Form, Given, Leaf, Made, Part, Taken, Thing, View
 from lamina.expr.containers import containers_in
 from lamina.layout import Layout
 from lamina.results import is_of_kind
@@ -164,10 +164,14 @@ def _leaf(
     places: Sequence[int],
     params: Sequence[int | Root],
     roots: dict[int, list[tuple[int, Member]]],
-) -> Made | Part | Given | Thing | None:
+) -> Leaf | None:
     if not isinstance(leaf, Output):
         return Thing(leaf)
-    if leaf.choice is not None or leaf.code >= 0 or leaf.shifts or len(leaf.lengths) > 1:
+    if leaf.choice is not None:
+        which, *sides = leaf.choice
+        then, otherwise = (_leaf(side, args, places, params, roots) for side in sides)
+        return None if then is None or otherwise is None else Choice(which, then, otherwise)
+    if leaf.shifts or len(leaf.lengths) > 1:
         return None
     if leaf.recast is not None or (leaf.kind is not Kind.ARRAY and leaf.layout is not None):
         return None
@@ -181,7 +185,8 @@ def _leaf(
     view = View(layout.shape, strides, layout.offset * dtype.itemsize, is_writable)
     if leaf.memory >= 0:
         axis, length = leaf.lengths[0] if leaf.lengths else (0, None)
-        return Made(leaf.memory, leaf.kind, dtype, view, length) if axis == 0 else None
+        code = leaf.code if leaf.code >= 0 else None
+        return Made(leaf.memory, leaf.kind, dtype, view, length, code) if axis == 0 else None
     members = roots[-1 - leaf.memory]
     if leaf.lengths or leaf.kind is not Kind.ARRAY:
         return None

@@ -58,6 +58,30 @@ def twice(x):
     return y, x, y
 
 
+def mixed(x):
+    total = 0.0
+    count = 0
+    for i in range(len(x)):
+        if x[i] > 3:
+            total += x[i]
+            count += 1
+    return total, count
+
+
+def either(x, n):
+    if x.sum() > 0:
+        return x * n
+    x[0] = 5
+    if n > 2:
+        return (x - n)[1:]
+    return x
+
+
+def either_argument(x, y):
+    larger = x if x[0] > y[0] else y
+    return larger, x + y
+
+
 def parts_of_a_result(x):
     y = x * 2
     return y[1:], y, y[::2], y[1:]
@@ -136,6 +160,13 @@ DIRECT = [
     (lambda pair: pair[0] + pair[1], lambda: ((line(), line()),)),
     (lambda x, of: {"y": x * of["a"] + of["b"][0], "x": x}, lambda: (line(), {"a": 3, "b": [line(), "c", None]})),
     (lambda x, shape: x.reshape(shape) + 1, lambda: (line(), (4, 4))),
+    (mixed, lambda: (line(),)),
+    (mixed, lambda: (-line(),)),
+    (either, lambda: (line(), 2)),
+    (either, lambda: (-line(), 2)),
+    (either, lambda: (-line(), 5)),
+    (either_argument, lambda: (line(), line() + 1)),
+    (either_argument, lambda: (line() + 1, line())),
     (lambda x: x * FACTOR + TABLE, lambda: (np.arange(3.0),)),
     (closure(), lambda: (line(),)),
 ]

@@ -5,7 +5,7 @@ that form, or `None`. What `entry_of` makes of cases is called with a call's arg
 Where they are of no case, and where the program fails, it gives `MISS` and has changed nothing.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from importlib import import_module
 from typing import Any, NamedTuple
 
@@ -40,7 +40,8 @@ class View(NamedTuple):
 class Made(NamedTuple):
     """A leaf that is of an output: an array that is so in its memory, a scalar or a number.
 
-    `length` is the output that says how long the first axis is: then it is a copy of so much.
+    `length` is the output that says how long the first axis is: then it is a copy of so much. `code` is the output that
+    says what kind of number it is, as `lamina.trace.mixed.decoded` knows.
     """
 
     output: int
@@ -48,6 +49,7 @@ class Made(NamedTuple):
     dtype: np.dtype
     view: View
     length: int | None = None
+    code: int | None = None
 
 
 class Part(NamedTuple):
@@ -70,6 +72,17 @@ class Thing(NamedTuple):
     thing: Any
 
 
+class Choice(NamedTuple):
+    """A leaf that is one of two, as an output says."""
+
+    output: int
+    then: "Leaf"
+    otherwise: "Leaf"
+
+
+Leaf = Made | Part | Given | Thing | Choice
+
+
 class Form(NamedTuple):
     """Calls of one program, whose arguments are arrays and numbers, not containers of them.
 
@@ -81,8 +94,18 @@ class Form(NamedTuple):
     arguments: Sequence[Taken]
     guards: Sequence[Guard]
     written: Sequence[tuple[int, int]]
-    leaves: Sequence[Made | Part | Given | Thing]  # what is returned twice is one object
+    leaves: Sequence[Leaf]  # what is returned twice is one object
     build: Callable[..., Any] | None
+
+
+def leaves_in(form: Form) -> Iterator[Leaf]:
+    """Each leaf, those that are chosen from included."""
+    stack = list(form.leaves)
+    while stack:
+        leaf = stack.pop()
+        yield leaf
+        if isinstance(leaf, Choice):
+            stack += leaf.then, leaf.otherwise
 
 
 def entry_of(cases: Sequence[Any]) -> Callable[..., Any]:

@@ -15,13 +15,14 @@ from typing import Any, NamedTuple
 import llvmlite.binding as llvm
 import numpy as np
 
-from lamina.compilers.direct import MISS, Form, Given, Made, Part, Taken, Thing, View
+from lamina.compilers.direct import MISS, Choice, Form, Given, Leaf, Made, Part, Taken, Thing, View, leaves_in
 from lamina.compilers.native import jit
-from lamina.compilers.native.entry_code import API, NAME, NUMPY_API, SCRATCH, Case, Field, Kind, Leaf, Read, text
+from lamina.compilers.native.entry_code import API, NAME, NUMPY_API, SCRATCH, Case, Field, Kind, Read, Row, text
 from lamina.program.record import Block, Copy, Kernel, instructions_of
 from lamina.threads import address_of_num_threads
 from lamina.trace import value
 from lamina.trace.guards import Guard
+from lamina.trace.mixed import decoded
 
 _ALIGNED, _WRITABLE = 0x0100, 0x0400  # flags of NumPy's
 _LONG = 1 << 16  # additions, for which it is worth it to let other threads run meanwhile
@@ -267,13 +268,13 @@ def _apart_rows(form: Form) -> list[tuple[int, ...]]:
 
 def _arrays_of(form: Form, native: Native, memory: int) -> set[View]:
     """How the arrays that are returned lie in an output's memory."""
-    leaves = [leaf for leaf in form.leaves if isinstance(leaf, Made) and leaf.kind is value.Kind.ARRAY]
+    leaves = [leaf for leaf in leaves_in(form) if isinstance(leaf, Made) and leaf.kind is value.Kind.ARRAY]
     return {leaf.view for leaf in leaves if native.outputs[leaf.output] == memory and leaf.length is None}
 
 
 def _made_rows(tables: Tables, form: Form, native: Native) -> dict[int, tuple[int, ...]]:
     """By memory: that of arrays that are returned, of scratch, or of what goes elsewhere afterwards."""
-    used = {native.outputs[leaf.output] for leaf in form.leaves if isinstance(leaf, Made)}
+    used = {native.outputs[leaf.output] for leaf in leaves_in(form) if isinstance(leaf, Made)}
     rows: dict[int, tuple[int, ...]] = {}
     for memory, shape, dtype in zip(native.outputs, native.shapes, native.dtypes, strict=True):
         if memory in native.tensors or (memory in native.params and memory in used):
@@ -306,40 +307,56 @@ def _is_whole(view: View, numel: int, width: int) -> bool:
 
 
 def _leaf_rows(tables: Tables, form: Form, native: Native, pointers: dict[int, int]) -> list[tuple[int, int, int]]:
-    rows: list[tuple[int, int, int]] = []
     first: dict[int, int] = {}
-    for place, leaf in enumerate(form.leaves):
-        if first.setdefault(id(leaf), place) != place:
-            rows.append((Leaf.SAME, first[id(leaf)], 0))
-        elif isinstance(leaf, Given):
-            rows.append((Leaf.ARGUMENT, leaf.place, 0))
-        elif isinstance(leaf, Thing):
-            rows.append((Leaf.THING, 0, tables.thing(leaf.thing)))
-        elif isinstance(leaf, Part):
-            rows.append((Leaf.VIEW, leaf.place, _view(tables, leaf.dtype, leaf.view, 0, leaf.place)))
-        else:
-            rows.append(_made_leaf(tables, leaf, form, native, pointers))
-    return rows
+    return [
+        _leaf_row(tables, leaf, form, native, pointers)
+        if first.setdefault(id(leaf), place) == place
+        else (Row.SAME, first[id(leaf)], 0)
+        for place, leaf in enumerate(form.leaves)
+    ]
+
+
+def _leaf_row(tables: Tables, leaf: Leaf, form: Form, native: Native, pointers: dict[int, int]) -> tuple[int, int, int]:
+    match leaf:
+        case Choice(output, then, otherwise):
+            sides = [tables.table(_leaf_row(tables, side, form, native, pointers)) for side in (then, otherwise)]
+            return Row.CHOICE, _pointer(native, pointers, output), tables.table(sides)
+        case Given(place):
+            return Row.ARGUMENT, place, 0
+        case Thing(thing):
+            return Row.THING, 0, tables.thing(thing)
+        case Part(place, dtype, view):
+            return Row.VIEW, place, _view(tables, dtype, view, 0, place)
+        case Made():
+            return _made_leaf(tables, leaf, form, native, pointers)
+
+
+def _pointer(native: Native, pointers: dict[int, int], output: int) -> int:
+    """The place of an output's pointer."""
+    return pointers[native.outputs[output]]
 
 
 def _made_leaf(
     tables: Tables, leaf: Made, form: Form, native: Native, pointers: dict[int, int]
 ) -> tuple[int, int, int]:
-    memory, view = native.outputs[leaf.output], leaf.view
-    pointer, made = pointers[memory], pointers[memory] - len(form.arguments)
-    numel = math.prod(native.shapes[leaf.output])
+    pointer, view = _pointer(native, pointers, leaf.output), leaf.view
+    made = pointer - len(form.arguments)
+    views = _arrays_of(form, native, native.outputs[leaf.output])
+    is_whole = _is_whole(view, math.prod(native.shapes[leaf.output]), leaf.dtype.itemsize)
     if leaf.length is not None:
-        length = pointers.get(native.outputs[leaf.length], -1)
-        if length < 0 or _arrays_of(form, native, memory) or not _is_whole(view, numel, leaf.dtype.itemsize):
+        if views or not is_whole:
             raise _Unforeseen
         head = _array_row(tables, leaf.dtype, view.shape, view.strides)
-        return Leaf.CUT, pointer, tables.table([*head, length, view.strides[0]])
+        return Row.CUT, pointer, tables.table([*head, _pointer(native, pointers, leaf.length), view.strides[0]])
     if leaf.kind is value.Kind.ARRAY:
-        if len(_arrays_of(form, native, memory)) == 1 and _is_whole(view, numel, leaf.dtype.itemsize):
-            return Leaf.ARRAY, made, 0
-        return Leaf.VIEW, pointer, _view(tables, leaf.dtype, view, 1, made)
+        if len(views) == 1 and is_whole:
+            return Row.ARRAY, made, 0
+        return Row.VIEW, pointer, _view(tables, leaf.dtype, view, 1, made)
+    if leaf.code is not None:
+        code = _pointer(native, pointers, leaf.code)
+        return Row.CODED, pointer, tables.table([tables.thing(leaf.dtype), code, tables.thing(decoded)])
     if leaf.kind is value.Kind.SCALAR:
-        return Leaf.SCALAR, pointer, tables.thing(leaf.dtype)
+        return Row.SCALAR, pointer, tables.thing(leaf.dtype)
     if leaf.dtype in _AS_NUMBER:
         return _AS_NUMBER[leaf.dtype], pointer, 0
     raise _Unforeseen
@@ -351,11 +368,11 @@ def _view(tables: Tables, dtype: np.dtype, view: View, is_made: int, place: int)
 
 
 _AS_NUMBER = {
-    np.dtype(name): leaf
-    for name, leaf in (
-        ("float64", Leaf.FLOAT),
-        ("int64", Leaf.INT),
-        ("bool", Leaf.BOOL),
-        ("complex128", Leaf.COMPLEX),
+    np.dtype(name): row
+    for name, row in (
+        ("float64", Row.FLOAT),
+        ("int64", Row.INT),
+        ("bool", Row.BOOL),
+        ("complex128", Row.COMPLEX),
     )
 }

@@ -17,6 +17,8 @@ a table      its words
 `VIEW`       of an array: the same, then by how many bytes it begins after the memory, its flags, and of what it is a
              view: whether that is made or an argument, and its place. Of one with a length: the same up to the strides,
              which pointer has the length, and the bytes of each step along the first axis
+`CODED`      of a number: its dtype, which pointer has its code, and what is called with it and the code
+`CHOICE`     the two rows
 `CELL`       which pointer it has, or its own address where that is none of this call's
 `WRITTEN`    which pointer's memory becomes which argument's, and how many bytes
 `LEAF`       of what the function returned: what kind of thing, of which pointer, and what it is
@@ -75,7 +77,7 @@ class Read(IntEnum):
     CALL = 4  # it is asked for True
 
 
-class Leaf(IntEnum):
+class Row(IntEnum):
     """What something that is returned is."""
 
     ARRAY = 0
@@ -89,6 +91,8 @@ class Leaf(IntEnum):
     SAME = 8  # as an earlier leaf
     VIEW = 9
     CUT = 10  # to a length that the run tells
+    CODED = 11  # the number that a code says
+    CHOICE = 12  # one of two, as a bool says
 
 
 class Case(IntEnum):
@@ -445,20 +449,43 @@ def _leaf(module: ir.Module) -> None:
             w.copy(w.field(array, Field.DATA), w.address(pointers, of), b.mul(length, w.word(what, 5)))
         b.ret(array)
 
+    def coded() -> None:
+        args = w.call("PyTuple_New", INDEX(2))
+        with b.if_then(w.is_null(args), likely=False):
+            b.ret(args)
+        scalar = w.call("PyArray_Scalar", w.address(pointers, of), w.address(what, 0), _NULL)
+        w.call("PyTuple_SetItem", args, INDEX(0), scalar)
+        code = w.call("PyLong_FromLongLong", w.word(w.address(pointers, w.word(what, 1)), 0))
+        w.call("PyTuple_SetItem", args, INDEX(1), code)
+        is_there = b.not_(b.or_(w.is_null(scalar), w.is_null(code)))
+        number = room(b, POINTER)
+        b.store(_NULL, number)
+        with b.if_then(is_there):
+            b.store(w.call("PyObject_CallObject", w.address(what, 2), args), number)
+        w.call("Py_DecRef", args)
+        b.ret(b.load(number, typ=POINTER))
+
+    def choice() -> None:
+        is_first = b.icmp_unsigned("!=", b.load(w.address(pointers, of), typ=BYTE), BYTE(0))
+        side = b.select(is_first, w.address(what, 0), w.address(what, 1))
+        b.ret(b.call(w.function, [side, *w.args[1:]]))
+
     w.switch(
         w.word(row, 0),
         {
-            Leaf.VIEW: view,
-            Leaf.CUT: cut,
-            Leaf.ARRAY: one(lambda: w.address(made, of)),
-            Leaf.SCALAR: lambda: b.ret(w.call("PyArray_Scalar", w.address(pointers, of), what, _NULL)),
-            Leaf.FLOAT: number("PyFloat_FromDouble", _DOUBLE),
-            Leaf.INT: number("PyLong_FromLongLong", INDEX),
-            Leaf.BOOL: number("PyBool_FromLong", BYTE),
-            Leaf.COMPLEX: number("PyComplex_FromDoubles", _DOUBLE, _DOUBLE),
-            Leaf.ARGUMENT: one(lambda: w.address(arguments, of)),
-            Leaf.THING: one(lambda: what),
-            Leaf.SAME: one(lambda: w.address(leaves, of)),
+            Row.VIEW: view,
+            Row.CUT: cut,
+            Row.CODED: coded,
+            Row.CHOICE: choice,
+            Row.ARRAY: one(lambda: w.address(made, of)),
+            Row.SCALAR: lambda: b.ret(w.call("PyArray_Scalar", w.address(pointers, of), what, _NULL)),
+            Row.FLOAT: number("PyFloat_FromDouble", _DOUBLE),
+            Row.INT: number("PyLong_FromLongLong", INDEX),
+            Row.BOOL: number("PyBool_FromLong", BYTE),
+            Row.COMPLEX: number("PyComplex_FromDoubles", _DOUBLE, _DOUBLE),
+            Row.ARGUMENT: one(lambda: w.address(arguments, of)),
+            Row.THING: one(lambda: what),
+            Row.SAME: one(lambda: w.address(leaves, of)),
         },
     )
     b.unreachable()
