@@ -7,7 +7,6 @@ reference, so what they hold needs no guard, and neither does what a function on
 ``log.append(x)``).
 """
 
-import ast
 import functools
 import os
 import pickle
@@ -23,7 +22,8 @@ import optree
 
 import lamina.array
 from lamina.expr.containers import flatten
-from lamina.trace.source import NoSource, definition_of, of_code
+from lamina.trace.rewrite import only_written
+from lamina.trace.source import of_code
 
 _VALUES = (bool, int, float, complex, str, bytes)
 _LIBRARIES = tuple(
@@ -330,63 +330,8 @@ def _names_in(code: CodeType) -> tuple[frozenset[str], frozenset[str]]:
         each = codes.pop()
         codes += [inner for inner in each.co_consts if isinstance(inner, CodeType)]
         names.update(each.co_names, each.co_freevars)
-    try:
-        written = _Uses(definition_of(code)).only_written & names
-    except NoSource:
-        written = set()
-    return frozenset(names - written), frozenset(written)
-
-
-_MUTATORS = frozenset({"append", "appendleft", "extend", "insert", "add", "clear"})
-
-
-class _Uses(ast.NodeVisitor):
-    """Which names are only written, by ``n += 1``, ``d[k] = v``, ``x.n += 1`` or ``log.append(v)``."""
-
-    def __init__(self, definition: ast.AST) -> None:
-        self._written: set[str] = set()
-        self._used: set[str] = set()
-        self.visit(definition)
-        self.only_written = self._written - self._used
-
-    def visit_Name(self, node: ast.Name) -> None:
-        (self._used if isinstance(node.ctx, ast.Load) else self._written).add(node.id)
-
-    def visit_Attribute(self, node: ast.Attribute) -> None:
-        (self._used if isinstance(node.ctx, ast.Load) else self._written).add(node.attr)
-        self.visit(node.value)
-
-    def visit_Subscript(self, node: ast.Subscript) -> None:
-        if isinstance(node.ctx, ast.Load):
-            self.generic_visit(node)
-        else:
-            self._write(node)
-
-    def visit_AugAssign(self, node: ast.AugAssign) -> None:
-        self._write(node.target)
-        self.visit(node.value)
-
-    def visit_Expr(self, node: ast.Expr) -> None:
-        called = node.value.func if isinstance(node.value, ast.Call) else None
-        if isinstance(called, ast.Attribute) and called.attr in _MUTATORS:
-            self._write(called)
-            for each in (*node.value.args, *node.value.keywords):  # type: ignore[attr-defined]
-                self.visit(each)
-        else:
-            self.visit(node.value)
-
-    def _write(self, node: ast.expr) -> None:
-        """Something in which something is changed: ``a.b[i]`` reads ``i``, and what it changes is no value of it."""
-        while isinstance(node, (ast.Attribute, ast.Subscript)):
-            if isinstance(node, ast.Attribute):
-                self._written.add(node.attr)
-            else:
-                self.visit(node.slice)
-            node = node.value
-        if isinstance(node, ast.Name):
-            self._written.add(node.id)
-        else:
-            self.visit(node)
+    written = only_written(code) & names
+    return frozenset(names - written), written
 
 
 # Comparing

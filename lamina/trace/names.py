@@ -128,3 +128,55 @@ class Exits(ast.NodeVisitor):
         """A function inside has exits of its own."""
 
     visit_Lambda = visit_ClassDef = visit_AsyncFunctionDef = visit_FunctionDef
+
+
+_MUTATORS = frozenset({"append", "appendleft", "extend", "insert", "add", "clear"})
+
+
+class Uses(ast.NodeVisitor):
+    """Which names are only written, by ``n += 1``, ``d[k] = v``, ``x.n += 1`` or ``log.append(v)``."""
+
+    def __init__(self, definition: ast.AST) -> None:
+        self._written: set[str] = set()
+        self._used: set[str] = set()
+        self.visit(definition)
+        self.only_written = frozenset(self._written - self._used)
+
+    def visit_Name(self, node: ast.Name) -> None:
+        (self._used if isinstance(node.ctx, ast.Load) else self._written).add(node.id)
+
+    def visit_Attribute(self, node: ast.Attribute) -> None:
+        (self._used if isinstance(node.ctx, ast.Load) else self._written).add(node.attr)
+        self.visit(node.value)
+
+    def visit_Subscript(self, node: ast.Subscript) -> None:
+        if isinstance(node.ctx, ast.Load):
+            self.generic_visit(node)
+        else:
+            self._write(node)
+
+    def visit_AugAssign(self, node: ast.AugAssign) -> None:
+        self._write(node.target)
+        self.visit(node.value)
+
+    def visit_Expr(self, node: ast.Expr) -> None:
+        called = node.value.func if isinstance(node.value, ast.Call) else None
+        if isinstance(called, ast.Attribute) and called.attr in _MUTATORS:
+            self._write(called)
+            for each in (*node.value.args, *node.value.keywords):  # type: ignore[attr-defined]
+                self.visit(each)
+        else:
+            self.visit(node.value)
+
+    def _write(self, node: ast.expr) -> None:
+        """Something in which something is changed: ``a.b[i]`` reads ``i``, and what it changes is no value of it."""
+        while isinstance(node, (ast.Attribute, ast.Subscript)):
+            if isinstance(node, ast.Attribute):
+                self._written.add(node.attr)
+            else:
+                self.visit(node.slice)
+            node = node.value
+        if isinstance(node, ast.Name):
+            self._written.add(node.id)
+        else:
+            self.visit(node)

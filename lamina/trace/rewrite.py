@@ -15,9 +15,9 @@ import types
 from collections.abc import Iterable
 from typing import Any, NamedTuple
 
-from lamina.trace.names import RUNTIME, Names
+from lamina.trace.names import RUNTIME, Names, Uses
 from lamina.trace.rewriter import Rewriter
-from lamina.trace.source import Unsupported, definition_of, of_code
+from lamina.trace.source import NoSource, Unsupported, definition_of, of_code
 
 
 def rewritten(function: types.FunctionType, runtime: Any) -> types.FunctionType:
@@ -38,10 +38,11 @@ def rewritten(function: types.FunctionType, runtime: Any) -> types.FunctionType:
 
 
 class _Rewritten(NamedTuple):
-    """A function's code, rewritten, and the global variables that it binds."""
+    """A function's code, rewritten; the global variables that it binds; and the names that it only writes."""
 
     code: types.CodeType
     globals: frozenset[str]
+    only_written: frozenset[str]
 
 
 @of_code
@@ -50,7 +51,7 @@ def _rewritten(code: types.CodeType) -> _Rewritten:
     if code.co_flags & (inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR):
         raise Unsupported(f"{code.co_name} ({where}) is a generator or a coroutine")
     definition = definition_of(code)
-    names = Names(definition)
+    names, uses = Names(definition), Uses(definition)
     body = (
         definition.body
         if isinstance(definition.body, list)
@@ -68,7 +69,8 @@ def _rewritten(code: types.CodeType) -> _Rewritten:
     compiled = compile(module, code.co_filename, "exec")
     outer_code = next(c for c in compiled.co_consts if isinstance(c, types.CodeType))
     inner_code = next(c for c in outer_code.co_consts if isinstance(c, types.CodeType))
-    return _Rewritten(_renamed(inner_code, code.co_name, code.co_qualname), frozenset(names.globals))
+    new = _renamed(inner_code, code.co_name, code.co_qualname)
+    return _Rewritten(new, frozenset(names.globals), uses.only_written)
 
 
 def globals_bound_by(function: types.FunctionType) -> frozenset[str]:
@@ -77,6 +79,17 @@ def globals_bound_by(function: types.FunctionType) -> frozenset[str]:
         return _rewritten(function.__code__).globals
     except Unsupported:
         return frozenset(function.__code__.co_names)
+
+
+def only_written(code: types.CodeType) -> frozenset[str]:
+    """The names that a function's code only writes; none where its source can't be had."""
+    try:
+        return _rewritten(code).only_written
+    except Unsupported:
+        try:
+            return Uses(definition_of(code)).only_written
+        except NoSource:
+            return frozenset()
 
 
 def _renamed(code: types.CodeType, name: str, qualname: str) -> types.CodeType:

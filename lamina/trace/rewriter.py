@@ -33,10 +33,21 @@ _LOCATED = (ast.stmt, ast.expr, ast.arg, ast.keyword, ast.excepthandler)
 
 def _place(new: Any, old: Any) -> Any:
     """A new node, with the old one's first line wherever it has none: a traceback shows one line, not a statement."""
-    for node in ast.walk(new):
-        if isinstance(node, _LOCATED) and not hasattr(node, "lineno"):
+    nodes = [new]
+    while nodes:
+        node = nodes.pop()
+        fields = vars(node)
+        if "is_placed" in fields:  # and all below it, which would be gone through again at each level around it
+            continue
+        for value in fields.values():
+            if isinstance(value, ast.AST):
+                nodes.append(value)
+            elif type(value) is list:
+                nodes += [each for each in value if isinstance(each, ast.AST)]
+        if "lineno" not in fields and isinstance(node, _LOCATED):
             node.lineno = node.end_lineno = old.lineno
             node.col_offset = node.end_col_offset = old.col_offset
+    new.is_placed = True
     return new
 
 

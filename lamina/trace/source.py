@@ -42,23 +42,55 @@ def definition_of(code: types.CodeType) -> Any:
     """The syntax tree of a function, with the line numbers of its file. Raises `NoSource` where it can't be had."""
     where = f"{code.co_filename}:{code.co_firstlineno}"
     try:
-        lines, first = _lines_around(code), code.co_firstlineno
+        lines = _lines_around(code)
         if code.co_name == "<lambda>":
             return _lambda_of(code, lines)
-        lines = inspect.getblock(lines[first - 1 :])
+        lines = lines[code.co_firstlineno - 1 :]
+        tree = _tree_to_last_line(code, lines)
+        source = "" if tree else "".join(inspect.getblock(lines))
     except (OSError, TypeError, SyntaxError) as error:
         raise NoSource(f"the source of {code.co_name} ({where}) can't be read") from error
     try:
-        tree = ast.parse(textwrap.dedent("".join(lines)))
+        tree = tree or _parsed(code, source)
     except SyntaxError as error:
         raise NoSource(f"the source of {code.co_name} ({where}) doesn't stand alone") from error
-    ast.increment_lineno(tree, first - 1)
     found = [node for node in ast.walk(tree) if _is_definition_of(node, code)]
     if len(found) != 1:
         raise NoSource(
             f"{len(found)} functions on the lines of {code.co_name} ({where}); write each on lines of its own"
         )
     return found[0]
+
+
+def _parsed(code: types.CodeType, source: str) -> ast.Module:
+    """The tree of a code's lines."""
+    return ast.parse("\n" * (code.co_firstlineno - 1) + textwrap.dedent(source))
+
+
+def _tree_to_last_line(code: types.CodeType, lines: list[str]) -> ast.Module | None:
+    """The tree of a function up to the last line that its code has, of its lines and those after it.
+
+    `None` where that isn't all of it: an indented line follows, which makes no code. To find the end of a block by its
+    tokens takes longer than all the rest.
+    """
+    codes, end = [code], 0
+    for each in codes:
+        codes += [inner for inner in each.co_consts if isinstance(inner, types.CodeType)]
+        end = max(end, *(last or 0 for _, last, _, _ in each.co_positions()))
+    end -= code.co_firstlineno - 1
+    while end < len(lines) and lines[end].lstrip().startswith((")", "]", "}")):
+        end += 1
+    following = next((line for line in lines[end:] if line.strip() and line.lstrip()[0] != "#"), "")
+    if not 0 < end <= len(lines) or _indent(following) > _indent(lines[0]):
+        return None
+    try:
+        return _parsed(code, "".join(lines[:end]))
+    except SyntaxError:
+        return None
+
+
+def _indent(line: str) -> int:
+    return len(line) - len(line.lstrip())
 
 
 def _lines_around(code: types.CodeType) -> list[str]:
