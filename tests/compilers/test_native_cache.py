@@ -59,7 +59,7 @@ from lamina.compilers.native import jit
 from lamina.errors import LaminaWarning
 
 made, make = [], jit._object_code
-jit._object_code = lambda text: made.append(text) or make(text)
+jit._object_code = lambda text, level: made.append(text) or make(text, level)
 with warnings.catch_warnings(record=True) as given:
     warnings.simplefilter("always")
     f = lamina.defn(lambda x: x * x + 1, compiler="native")
@@ -181,29 +181,15 @@ def test_the_entry_of_another_text_is_not_believed(folder: Path) -> None:
 
 def test_the_code_is_that_of_the_processor(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = "define i32 @seven(ptr %a, ptr %b, ptr %c, i64 %d) { ret i32 7 }"
-    target, cpu, features = jit._host()
-
-    class Features(dict[str, bool]):
-        def flatten(self) -> str:
-            return ",".join(f"{'+' if value else '-'}{name}" for name, value in sorted(self.items()))
-
-    code = jit.Code(text)
-    assert code.function("seven")(None, None, None, 1) == 7
-    assert len(list(folder.iterdir())) == 1
-    name = max(features)
-    monkeypatch.setattr(jit, "_host", lambda: (target, cpu, Features(features)))
-    jit.Code(text)
-    monkeypatch.setattr(jit, "_host", lambda: (target, cpu, Features({**features, name: not features[name]})))
-    jit.Code(text)
-    jit.Code(text)
-    entries = len(list(folder.iterdir()))
-    assert entries == 3 - (Features(features).flatten() == features.flatten())
-    determined = {jit._determined_by()}
-    monkeypatch.setattr(jit, "_host", lambda: (target, "another", features))
-    determined.add(jit._determined_by())
-    monkeypatch.setattr(jit, "_MACHINE", {**jit._MACHINE, "opt": 1})
-    determined.add(jit._determined_by())
-    assert len(determined) == 3
+    host = jit._host()
+    for level in (jit.THOROUGH, jit.QUICK):
+        assert jit.Code(text, lambda: text, level).function("seven")(None, None, None, 1) == 7
+    assert len(list(folder.iterdir())) == 2
+    determined = {jit._determined_by(jit.THOROUGH), jit._determined_by(jit.QUICK)}
+    for other in (host._replace(cpu="another"), host._replace(features=f"{host.features},+another")):
+        monkeypatch.setattr(jit, "_host", lambda other=other: other)
+        determined.add(jit._determined_by(jit.THOROUGH))
+    assert len(determined) == 4
 
 
 def test_a_program_found_is_not_compiled(folder: Path, monkeypatch: pytest.MonkeyPatch, rng: Any) -> None:
@@ -216,7 +202,7 @@ def test_a_program_found_is_not_compiled(folder: Path, monkeypatch: pytest.Monke
     first = lamina.defn(softmax, compiler="native")(x)
     np.testing.assert_allclose(first, softmax(x), rtol=1e-14)
     monkeypatch.setattr(jit, "_CODE", {})
-    monkeypatch.setattr(jit, "_object_code", lambda text: pytest.fail("it was compiled"))
+    monkeypatch.setattr(jit, "_object_code", lambda *args: pytest.fail("it was compiled"))
     np.testing.assert_array_equal(lamina.defn(softmax, compiler="native")(x), first)
 
 

@@ -39,7 +39,7 @@ def read(monkeypatch: pytest.MonkeyPatch) -> None:
     """LLVM refuses the text."""
     make = jit._object_code
     monkeypatch.setenv("LAMINA_CACHE", "0")
-    monkeypatch.setattr(jit, "_object_code", lambda text: make(text.replace(" fmul ", " mulled ")))
+    monkeypatch.setattr(jit, "_object_code", lambda text, level: make(text.replace(" fmul ", " mulled "), level))
 
 
 @pytest.mark.parametrize(

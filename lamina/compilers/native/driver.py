@@ -14,6 +14,7 @@ from llvmlite import ir
 
 from lamina.compilers.native import library, parallel
 from lamina.compilers.native.failure import CompileFailure, described
+from lamina.compilers.native.fingerprint import Fingerprint, Unforeseen
 from lamina.compilers.native.loops import Fail, emit_kernel, parts_of
 from lamina.compilers.native.maths import MATHS
 from lamina.compilers.native.parallel import IS_HERE
@@ -34,6 +35,7 @@ from lamina.program.record import (
     Store,
     Term,
     While,
+    blocks_of,
 )
 
 SIGNATURE = ir.FunctionType(STATUS, [POINTER, POINTER, POINTER, INDEX])
@@ -54,6 +56,7 @@ class Module:
         self.kernels: dict[Any, ir.Function] = {}
         self.parts: dict[str, str] = {}  # what each function of the module is for
         self.libraries: dict[Any, tuple[ir.Function, int]] = {}
+        self.segments: list[Segment] = []
 
     def failure(self, what: Site | Check) -> int:
         """The number that stands for a failure in the status."""
@@ -61,12 +64,32 @@ class Module:
             self.failures.append(what)
         return self.failures.index(what)
 
+    def key(self) -> str:
+        """What determines the module: found without writing it where that can be, else its text."""
+        try:
+            written = Fingerprint(self.failure)
+            written.add((self.vector_bytes, tuple(self.memory), tuple((b.dtype, b.shape) for b in self.buffers)))
+            for segment in self.segments:
+                written.add((segment.name, tuple(segment.external)))
+                written.instructions(segment.instructions)
+            return written.digest()
+        except Unforeseen:
+            return self.text()
+
     def text(self) -> str:
-        """The module as LLVM reads it."""
+        """The module as LLVM reads it; it is written when it is first asked for."""
+        for segment in self.segments:
+            if not segment.is_written:
+                segment.write()
         for function in self.module.functions:
             if isinstance(function.function_type.return_type, ir.VectorType) and not function.is_declaration:
                 function.attributes.add("alwaysinline")  # an elementary function, in the loop that it is for
         return str(self.module)
+
+    @property
+    def is_little(self) -> bool:
+        """Whether it runs in less time than it takes to be called, so that to compile it well would be of no use."""
+        return sum(_work(each) for segment in self.segments for each in segment.instructions) <= _LITTLE
 
     def is_scalar(self, memory: int) -> bool:
         """Whether a memory is one element."""
@@ -165,13 +188,19 @@ def _shape_of(kernel: Kernel, order: dict[int, int]) -> Any:
 
 # Of elements times what each takes, in additions: so much is worth a thread.
 _MUCH = 1 << 21
+_LITTLE = 1 << 14  # and so much isn't worth good code
 _OF_A_FUNCTION = 20
 
 
-def _work(kernel: Kernel) -> int:
-    """About how many additions a kernel takes."""
-    each = sum(_OF_A_FUNCTION if term.op in MATHS else 1 for term in kernel.terms)
-    return math.prod(kernel.space) * each
+def _work(instruction: Instruction) -> float:
+    """About how many additions an instruction takes; of a loop and a library call nobody knows."""
+    match instruction:
+        case Kernel():
+            each = sum(_OF_A_FUNCTION if term.op in MATHS else 1 for term in instruction.terms)
+            return math.prod(instruction.space) * each
+        case While() | Library():
+            return math.inf
+    return sum(_work(each) for block in blocks_of(instruction) for each in block.instructions)
 
 
 def _exact(static: Any) -> Any:
@@ -187,23 +216,49 @@ class Segment:
 
     def __init__(self, module: Module, instructions: Sequence[Instruction], external: Sequence[int], name: str) -> None:
         self.module = module
-        self.name = name
+        self.instructions = instructions
         self.external = list(external)
-        function = ir.Function(module.module, SIGNATURE, name=name)
+        self.name = name
+        self.is_written = False
+        self.arena_bytes = 0
+        self.places: dict[int, int] = {}  # of the arrays in the arena
+        self.locals: dict[int, None] = {}  # scalars
+        for memory in dict.fromkeys(module.memory[buffer] for buffer in touched(instructions)):
+            if memory not in external:
+                self._place(memory)
+        module.segments.append(self)
+
+    def _place(self, memory: int) -> None:
+        """A local variable for a scalar, a part of the arena for an array."""
+        buffer = self.module.buffers[memory]
+        if buffer.numel == 1:
+            self.locals[memory] = None
+        else:
+            self.places[memory] = self._taken(max(buffer.nbytes, 1))
+
+    def _taken(self, nbytes: int) -> int:
+        """Where a part of the arena begins that nothing else has."""
+        place = self.arena_bytes
+        self.arena_bytes += -(-nbytes // ALIGNMENT) * ALIGNMENT
+        return place
+
+    def write(self) -> None:
+        """Write the function into the module."""
+        self.is_written = True
+        function = ir.Function(self.module.module, SIGNATURE, name=self.name)
         function.attributes.add("nounwind")
         self.cells, self.status, self.arena, self.threads = function.args
         self.b = ir.IRBuilder(function.append_basic_block("entry"))
-        self.fail = module.failing(self.status)
+        self.fail = self.module.failing(self.status)
         self.variables: dict[int, Value] = {}  # of each memory: where its pointer is; of a local scalar: where it is
-        self.locals: set[int] = set()
-        self.arena_bytes = 0
         for place, memory in enumerate(self.external):
             cell = self.b.load(self.b.gep(self.cells, [INDEX(place)], source_etype=POINTER), typ=POINTER)
             self._variable(memory, self.b.load(cell, typ=POINTER))
-        for memory in dict.fromkeys(module.memory[buffer] for buffer in touched(instructions)):
-            if memory not in self.variables:
-                self._place(memory)
-        for each in instructions:
+        for memory in self.locals:
+            self.variables[memory] = room(self.b, in_memory(self.module.buffers[memory].dtype))
+        for memory, offset in self.places.items():
+            self._variable(memory, self._in_arena(offset))
+        for each in self.instructions:
             self._instruction(each)
         self.b.ret(STATUS(0))
 
@@ -211,20 +266,8 @@ class Segment:
         self.variables[memory] = self.b.alloca(POINTER)
         self.b.store(pointer, self.variables[memory])
 
-    def _place(self, memory: int) -> None:
-        """A local variable for a scalar, a part of the arena for an array."""
-        buffer = self.module.buffers[memory]
-        if buffer.numel == 1:
-            self.variables[memory] = room(self.b, in_memory(buffer.dtype))
-            self.locals.add(memory)
-            return
-        self._variable(memory, self._arena(max(buffer.nbytes, 1)))
-
-    def _arena(self, nbytes: int) -> Value:
-        """A part of the arena."""
-        place = self.arena_bytes
-        self.arena_bytes += -(-nbytes // ALIGNMENT) * ALIGNMENT
-        return self.b.gep(self.arena, [INDEX(place)], source_etype=BYTE)
+    def _in_arena(self, offset: int) -> Value:
+        return self.b.gep(self.arena, [INDEX(offset)], source_etype=BYTE)
 
     def _pointer(self, memory: int) -> Value:
         variable = self.variables[memory]
@@ -308,7 +351,7 @@ class Segment:
     def _library(self, call: Library) -> None:
         function, nbytes = self.module.library(call)
         arrays = [self._of(buffer) for buffer in (*(buffer for buffer, _ in call.operands), *call.results)]
-        status = self.b.call(function, [*arrays, self._arena(nbytes), self.status])
+        status = self.b.call(function, [*arrays, self._in_arena(self._taken(nbytes)), self.status])
         with self.b.if_then(self.b.trunc(status, BIT), likely=False):
             self.b.ret(STATUS(1))
 

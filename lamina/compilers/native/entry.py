@@ -18,6 +18,7 @@ import numpy as np
 from lamina.compilers.direct import MISS, Choice, Form, Given, Leaf, Made, Part, Taken, Thing, View, leaves_in
 from lamina.compilers.native import jit
 from lamina.compilers.native.entry_code import API, NAME, NUMPY_API, SCRATCH, Case, Field, Kind, Read, Row, text
+from lamina.compilers.native.fingerprint import Unforeseen, sources
 from lamina.program.record import Block, Copy, Kernel, instructions_of
 from lamina.threads import address_of_num_threads
 from lamina.trace import value
@@ -124,7 +125,11 @@ def _method() -> _Method:
         llvm.add_symbol(name, ctypes.cast(getattr(ctypes.pythonapi, name), ctypes.c_void_p).value)
     for name, (_, _, place) in NUMPY_API.items():
         llvm.add_symbol(name, _numpy_api()[place])
-    code = jit.compiled(text())
+    try:
+        key = f"entry\n{sources()}"  # the text depends on nothing else
+    except Unforeseen:
+        key = text()
+    code = jit.compiled(key, text, jit.THOROUGH)
     address = ctypes.cast(code.function(NAME), ctypes.c_void_p).value
     method = _Method(b"lamina_entry", address, _FASTCALL, None)
     method.code = code

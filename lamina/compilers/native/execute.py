@@ -52,14 +52,18 @@ class _Executable:
         self.is_external = _external(parts, known, memory)
         self.steps = self._steps(parts)
         if self.calls:
-            text = self.module.text()
+            level = jit.QUICK if self.module.is_little else jit.THOROUGH
             try:
-                code = jit.compiled(text)
+                code = jit.compiled(self.module.key(), self.module.text, level)
+            except CompileFailure:  # of an instruction
+                raise
             except Exception as error:
+                text = self.module.text()
                 part = self.module.parts.get(function_at(error, text), "its module")
                 raise CompileFailure(part, text) from error
             for call in self.calls:
                 call.link(code)
+        del self.module
         self.params = [memory[buffer] for buffer in program.params]
         self.tensors = [(memory[buffer], array) for buffer, array in program.tensors.items()]
         given = {*self.params, *(each for each, _ in self.tensors)}
@@ -205,16 +209,17 @@ class _Call:
     def __init__(self, segment: Segment) -> None:
         self.external = segment.external
         self.failures = segment.module.failures
-        self.name = segment.name
-        self.arena_bytes = segment.arena_bytes
+        self.segment = segment
         self.cells = ctypes.c_void_p * len(segment.external)
         self.arenas: list[tuple[np.ndarray, int]] = []  # those that no call is using, and where they are
 
     def link(self, code: jit.Code) -> None:
         """Find the function in what has been compiled."""
         self.code = code  # the function lives as long as it
-        self.function = code.function(self.name)
+        self.function = code.function(self.segment.name)
         self.address: int = ctypes.cast(self.function, ctypes.c_void_p).value or 0
+        self.arena_bytes = self.segment.arena_bytes  # of which some is known once it is written
+        del self.segment  # it is all that was written
 
     def __call__(self, slots: Slots) -> None:
         cells = self.cells(*[id(slots[memory]) + _DATA for memory in self.external])

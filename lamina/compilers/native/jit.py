@@ -1,9 +1,10 @@
-"""LLVM, as a function from a module's text to functions that can be called."""
+"""LLVM, as a function from a module's text to functions that can be called; and the code that it made before."""
 
 import ctypes
 import functools
 import threading
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 from weakref import WeakValueDictionary
 
 import llvmlite
@@ -15,15 +16,47 @@ from lamina.compilers.native.library import symbols
 _PROTOTYPE = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
 
 
+class Level(NamedTuple):
+    """How much is done for a module: LLVM's passes over it, and its level for making machine code."""
+
+    passes: tuple[str, ...]
+    opt: int
+
+
+# Variables become values, equal values one, and branches that can't be taken go. Loops are as they should be: written
+# in vectors, with what doesn't change outside. LLVM's own lists take longer.
+THOROUGH = Level(
+    (
+        "always_inliner",
+        "sroa",
+        "simplify_cfg",
+        "instruction_combine",
+        "new_gvn",
+        "jump_threading",
+        "sccp",
+        "dead_store_elimination",
+        "aggressive_dce",
+        "instruction_combine",
+        "simplify_cfg",
+    ),
+    2,
+)
+# For what runs in less time than it takes to be called: instructions are chosen one by one, in a third of the time.
+QUICK = Level(("always_inliner", "sroa", "instruction_combine", "simplify_cfg"), 0)
+
+
 class Code:
     """A compiled module; its functions may be called for as long as it lives."""
 
-    def __init__(self, text: str) -> None:
-        code = cache.kept((text, *_determined_by()), lambda: _object_code(text))
-        if symbols.PREFIX in text:
+    def __init__(self, key: str, text: Callable[[], str], level: Level) -> None:
+        code = cache.kept((key, *_determined_by(level)), lambda: _object_code(text(), level))
+        if symbols.PREFIX in key:  # what calls the functions of a library is known by its text
             symbols.provided()
-        # an empty module whose code is there already: the text isn't even parsed when the code was kept
-        self._engine = llvm.create_mcjit_compiler(llvm.parse_assembly(""), _machine())
+        # An empty module whose code is there already: no text is even written when the code was kept. It needs no
+        # machine of this processor, which takes longer to make.
+        self._engine = llvm.create_mcjit_compiler(
+            llvm.parse_assembly(""), _host().target.create_target_machine(jit=True)
+        )
         self._engine.set_object_cache(getbuffer_func=lambda module: code)
         self._engine.finalize_object()
 
@@ -32,74 +65,70 @@ class Code:
         return _PROTOTYPE(self._engine.get_function_address(name))
 
 
-# By text: a program that is compiled again while it is in use is compiled once.
-_CODE: WeakValueDictionary[str, Code] = WeakValueDictionary()
+# By key: a program that is compiled again while it is in use is compiled once.
+_CODE: WeakValueDictionary[tuple[str, Level], Code] = WeakValueDictionary()
 _LOCK = threading.Lock()  # LLVM compiles one module at a time
 
 
-def compiled(text: str) -> Code:
-    """The code of a module."""
+def compiled(key: str, text: Callable[[], str], level: Level) -> Code:
+    """The code of a module, of which the text is asked for where no code of that key is known."""
     with _LOCK:
-        code = _CODE.get(text)
+        code = _CODE.get((key, level))
         if code is None:
-            code = _CODE[text] = Code(text)
+            code = _CODE[key, level] = Code(key, text, level)
         return code
 
 
-# Variables become values, equal values one, and branches that can't be taken go. Loops are as they should be: written
-# in vectors, with what doesn't change outside. LLVM's own lists take longer, and llvmlite 0.50 never frees what it
-# makes of them, 60 KB for each module.
-_PASSES = (
-    "always_inliner",
-    "sroa",
-    "simplify_cfg",
-    "instruction_combine",
-    "new_gvn",
-    "jump_threading",
-    "sccp",
-    "dead_store_elimination",
-    "aggressive_dce",
-    "instruction_combine",
-    "simplify_cfg",
-)
-
-
-def _object_code(text: str) -> bytes:
-    machine = _machine()
+def _object_code(text: str, level: Level) -> bytes:
     module = llvm.parse_assembly(text)
-    passes = llvm.create_new_module_pass_manager()
-    for name in _PASSES:
-        getattr(passes, f"add_{name}_pass")()
-    passes.run(module, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options()))
-    return machine.emit_object(module)  # type: ignore[no-any-return]
+    tools = _tools(level)
+    tools.passes.run(module, tools.builder)
+    return tools.machine.emit_object(module)  # type: ignore[no-any-return]
 
 
-def _determined_by() -> tuple[str, ...]:
-    """What the code depends on beside the text."""
-    target, cpu, features = _host()
-    versions = (llvmlite.__version__, *llvm.llvm_version_info)
-    return target.triple, cpu, features.flatten(), str(versions), str((_PASSES, _MACHINE))
+class _Tools(NamedTuple):
+    """What compiles a module: made once, for llvmlite 0.50 never frees what it makes of passes, 9 KB each time."""
 
-
-_MACHINE = {"opt": 2, "jit": True}
+    machine: Any
+    passes: Any
+    builder: Any
 
 
 @functools.cache
-def _host() -> tuple[Any, str, Any]:
+def _tools(level: Level) -> _Tools:
+    host = _host()
+    machine = host.target.create_target_machine(cpu=host.cpu, features=host.features, opt=level.opt, jit=True)
+    passes = llvm.create_new_module_pass_manager()
+    for name in level.passes:
+        getattr(passes, f"add_{name}_pass")()
+    return _Tools(machine, passes, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options()))
+
+
+def _determined_by(level: Level) -> tuple[str, ...]:
+    """What the code depends on beside the text."""
+    host = _host()
+    return host.target.triple, host.cpu, host.features, str((llvmlite.__version__, *llvm.llvm_version_info)), str(level)
+
+
+class _Host(NamedTuple):
+    """The processor, as LLVM names it."""
+
+    target: Any
+    cpu: str
+    features: str
+
+
+@functools.cache
+def _host() -> _Host:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
-    return llvm.Target.from_default_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features()
-
-
-def _machine() -> Any:
-    target, cpu, features = _host()
-    return target.create_target_machine(cpu=cpu, features=features.flatten(), **_MACHINE)
+    return _Host(llvm.Target.from_default_triple(), llvm.get_host_cpu_name(), llvm.get_host_cpu_features().flatten())
 
 
 @functools.cache
 def vector_bytes() -> int:
     """How wide the processor's vectors are."""
-    features = _host()[2]
-    if features.get("avx512f"):
+    features = _host().features.split(",")
+    if "+avx512f" in features:
         return 64
-    return 32 if features.get("avx2") else 16
+    return 32 if "+avx2" in features else 16
