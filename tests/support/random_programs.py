@@ -167,7 +167,7 @@ class _Writer:
             text, result = f"{name}.{self.draw.choice(['reshape(-1)', 'ravel()'])}", (int(np.prod(shape)),)
         elif choice < 0.4:
             text, result = name, shape
-        elif choice < 0.55 and self.recasts:
+        elif choice < 0.7 and self.recasts:
             text, result = self.recast(name)
         else:
             text, result = self.part(name, least=1)
@@ -278,7 +278,7 @@ def program(seed: int) -> Program:
     names = ["x", "y"][: len(kinds)]
     for name, (shape, _, _) in zip(names, kinds, strict=True):
         writer.arrays[name] = shape
-    if draw.random() < 0.3:
+    if draw.random() < 0.4:
         writer.recasts = {
             name: int(dtype[1]) for name, (_, dtype, layout) in zip(names, kinds, strict=True) if layout == "C"
         }
