@@ -29,6 +29,7 @@ from lamina.trace.elementwise import elementwise, promoted
 from lamina.trace.function import function
 from lamina.trace.order import axes_in, choose, in_order_of, laid_out
 from lamina.trace.recast import part
+from lamina.trace.state import Decides
 from lamina.trace.value import Kind, Value
 
 # fmt: off
@@ -197,6 +198,14 @@ greater_equal: Binary = _function("greater_equal([1, 2], 2)", "[False,  True], s
 # Made of others
 
 
+def _of_one_type(op: str, x: Any) -> Value:
+    """A value of which the type decides what an op gives; raises `Decides` where a run alone tells it."""
+    value = as_value(x)
+    if value.code is not None:
+        raise Decides(f"{op} of a number that may be Python's or NumPy's")
+    return value
+
+
 @function
 def positive(x: Any, /) -> Value:
     """A copy of x.
@@ -207,7 +216,7 @@ def positive(x: Any, /) -> Value:
     >>> lamina.positive([1, -2])
     lamina.Array([ 1, -2], shape=(2,), dtype=int64)
     """
-    value = as_value(x)
+    value = _of_one_type("positive", x)
     if value.dtype == dt.bool:
         raise TypeError("positive is not defined for bool")
     return decayed(emit("copy", value))
@@ -306,7 +315,7 @@ def real(x: Any, /) -> Value:
     >>> lamina.real([1 + 2j, 3])
     lamina.Array([1., 3.], shape=(2,), dtype=float64)
     """
-    value = as_value(x)
+    value = _of_one_type("real", x)
     if value.dtype.kind == "complex":
         return part("real", value)
     # a Python bool has the integer 1 or 0 as its real part, an array has itself
@@ -321,7 +330,7 @@ def imag(x: Any, /) -> Value:
     >>> lamina.imag([1 + 2j, 3]), lamina.imag([1, 2])
     (lamina.Array([2., 0.], shape=(2,), dtype=float64), lamina.Array([0, 0], shape=(2,), dtype=int64))
     """
-    value = as_value(x)
+    value = _of_one_type("imag", x)
     if value.dtype.kind == "complex":
         return part("imag", value)
     dtype = dt.int64 if value.kind is Kind.NUMBER and value.dtype == dt.bool else value.dtype

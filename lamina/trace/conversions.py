@@ -68,6 +68,13 @@ def type_(thing: Any, *more: Any) -> Any:
     )
 
 
+def isscalar_(thing: Any) -> bool:
+    """``np.isscalar``."""
+    if type(thing) in (Value, Bounded):
+        return thing.kind is not Kind.ARRAY
+    return np.isscalar(thing)
+
+
 def _math(op: str, function: Callable[..., Any]) -> Callable[..., Any]:
     def compute(*args: Any) -> Any:
         if not any(type(arg) is Value for arg in args):
@@ -106,6 +113,7 @@ CONVERSIONS: dict[Any, Callable[..., Any]] = {
     int: int_,
     isinstance: isinstance_,
     len: len_,
+    np.isscalar: isscalar_,
     type: type_,
     math.sqrt: _math("sqrt", math.sqrt),
     math.exp: _math("exp", math.exp),

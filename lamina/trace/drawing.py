@@ -113,6 +113,7 @@ class _Call(Drawing):
         self.__name__ = name
         self.given = given
         self.kinds = [given.leaves[slot].kind for slot in given.slots]
+        self.fixed = None if given.slots else given.filled(())
         self.own = threading.local()
 
     def __call__(self, *arrays: np.ndarray) -> tuple[Any, ...]:
@@ -120,7 +121,7 @@ class _Call(Drawing):
         values = []
         for slot, kind, array in zip(self.given.slots, self.kinds, arrays, strict=False):
             values.append(array.copy() if slot in self.given.written else _as_kind(array, kind))
-        args, kwargs = self.given.filled(values)
+        args, kwargs = self.fixed or self.given.filled(values)
         result = getattr(generator, self.__name__)(*args, **kwargs)
         targets = [value for slot, value in zip(self.given.slots, values, strict=True) if slot in self.given.written]
         is_new = result is not None and not any(result is target for target in targets)

@@ -372,6 +372,52 @@ def _whole(op: str, x: Value) -> Value:
     return to_dtype(rounded, dt.int64)
 
 
+_EXACT_DIGITS = 22  # ten to the power of more is no float64
+
+
+def rounded(x: Value, digits: int) -> Value:
+    """``round(x, digits)``, a float to the nearest decimal number of so many digits; asks for what no op gives."""
+    x = as_python(x)
+    if x.dtype in (dt.bool, dt.int64) and digits >= 0:
+        return to_dtype(x, dt.int64)
+    if x.dtype == dt.complex128:
+        raise TypeError("type complex doesn't define __round__ method")
+    if not 0 <= digits <= _EXACT_DIGITS or x.dtype != dt.float64:
+        number = x.demanded("round(…, digits)", "np.round")
+        return as_python(as_value(round(number.item(), digits)))
+    scale, half = _float(10.0**digits), _float(0.5)
+    scaled = _emit("multiply", x, scale)
+    nearest = _emit("round", scaled)
+    # The product is rounded to a tie, or from one, where what it lost says on which side the number is.
+    rest, lost = _emit("subtract", scaled, nearest), _lost(x, scale, scaled)
+    zero, one = _float(0.0), _float(1.0)
+    is_more = _both(_emit("equal", rest, half), _emit("greater", lost, zero))
+    is_less = _both(_emit("equal", rest, _float(-0.5)), _emit("less", lost, zero))
+    nearest = _emit("where", is_more, _emit("add", nearest, one), nearest)
+    nearest = _emit("where", is_less, _emit("subtract", nearest, one), nearest)
+    # beyond, the next float is further than the next decimal; NaN and infinities stay too
+    is_exact = _emit("less", _emit("abs", scaled), _float(2.0**53))
+    return _emit("where", is_exact, _emit("divide", nearest, scale), x)
+
+
+def _lost(x: Value, y: Value, product: Value) -> Value:
+    """What a product lost when it was rounded, exactly: Dekker's."""
+
+    def parts(z: Value) -> tuple[Value, Value]:
+        large = _emit("multiply", z, _float(2.0**27 + 1))
+        high = _emit("subtract", large, _emit("subtract", large, z))
+        return high, _emit("subtract", z, high)
+
+    (a, b), (c, d) = parts(x), parts(y)
+    so_far = _emit("subtract", _emit("multiply", a, c), product)
+    for left, right in ((a, d), (b, c), (b, d)):
+        so_far = _emit("add", so_far, _emit("multiply", left, right))
+    return so_far
+
+
+FUNCTIONS["number_rounded"] = rounded
+
+
 _RULES: dict[str, Callable[..., Value]] = {
     "positive": _positive,
     "add": _bounded,

@@ -112,8 +112,6 @@ def attribute(thing: Any, name: str) -> Any:
         return call(found.fget, thing)
     if type(thing) in (Value, Bounded) and name == "dtype" and current() is not None:
         return thing.dtype.numpy  # what the array has that it stands for
-    if type(thing) is Value and thing.code is not None and name in ("real", "imag"):
-        return case_by_case(lambda x: getattr(x, name), as_variant(thing))
     value = getattr(thing, name)
     if is_generator(thing) and not callable(value) and current() is not None:
         raise Untraceable(f"the attribute {name} of a generator of random numbers is read, which changes as it draws")

@@ -6,6 +6,7 @@ calling it. What would need the elements themselves raises an error that says wh
 """
 
 import functools
+import operator
 from collections.abc import Iterator
 from enum import Enum
 from typing import Any
@@ -340,8 +341,8 @@ class Value(Operators):
             raise TypeError("type numpy.ndarray doesn't define __round__ method; write np.round")
         if digits is None:
             return FUNCTIONS["number_operator"]("round", self)
-        if self.kind is Kind.NUMBER:  # to the nearest decimal number, for which there is no op
-            self.demanded("round(…, digits)", "np.round")
+        if self.kind is Kind.NUMBER:
+            return FUNCTIONS["number_rounded"](self, operator.index(digits))
         return FUNCTIONS["round"](self, digits)
 
     def __floor__(self) -> Any:

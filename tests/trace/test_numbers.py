@@ -259,6 +259,18 @@ def test_round_to_decimals(x: Any, digits: int | None) -> None:
     assert same(lamina.defn(lambda n: round(n, digits))(x), round(x, digits))
 
 
+@pytest.mark.parametrize("digits", [0, 1, 2, 5, 8, 22])
+def test_a_float_is_rounded_to_the_nearest_decimal(digits: int) -> None:
+    """Where the product with a power of ten is a tie, or is rounded to one, and where floats are too far apart."""
+    draw = np.random.default_rng(digits)
+    numbers = [2.675, 1.005, 0.125, -0.001, 0.5, 2.5, 1e300, 123456789.123456789, 2.0**52 + 0.5, 5e-324, -0.0]
+    numbers += (draw.uniform(-1, 1, 150) * 10.0 ** draw.integers(-9, 18, 150)).tolist()
+    numbers += [(k + 0.5) / 10**digits for k in range(-50, 100)]
+    rounded = lamina.defn(lambda n: round(n, digits), strict=True)
+    for number in (*numbers, math.inf, -math.inf, math.nan):
+        assert same(rounded(number), round(number, digits)), number
+
+
 @pytest.mark.parametrize("x", [np.float64(2.5), np.float32(-3.5), np.int8(7), np.float64(1e300), np.float64("nan")])
 @pytest.mark.parametrize("function", [round, math.floor, math.ceil])
 def test_a_numpy_scalar_rounds_to_a_python_integer(function: Callable[..., Any], x: Any) -> None:

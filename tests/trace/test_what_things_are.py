@@ -73,6 +73,19 @@ def ravel_in_a_loop(x):
     return s
 
 
+def parts_of_mixed_numbers(x):
+    wide = x[0] if x[0] > 0 else 1.25
+    narrow = x.astype(np.float32)[0] if x[0] > 0 else 1.25
+    truth = x[0] if x[0] > 0 else True
+    return [(+each, each.imag, each.real, round(each, 1)) for each in (wide, narrow, truth)]
+
+
+def what_is_a_scalar(x):
+    either = x[0] if x[0] > 0 else 1.0
+    things = x[0], x, x.sum(), x[0, ...], float(x[0]), x[x > 1], 3.0, "text", None, either
+    return [np.isscalar(each) for each in things]
+
+
 PROGRAMS = [
     the_kind_of_a_dtype,
     a_dtype,
@@ -84,6 +97,8 @@ PROGRAMS = [
     a_bool_is_negated,
     perhaps_complex,
     ravel_in_a_loop,
+    parts_of_mixed_numbers,
+    what_is_a_scalar,
 ]
 
 
