@@ -227,7 +227,7 @@ class _Planner:
             for buffer in [self.ends[store.buffer], *own] if store.buffer in self.ends else own:
                 memory = self.find(buffer)
                 is_free = self._is_free(buffer, place) and memory not in self.around and memory not in taken
-                is_in_place = all(not load.args and load.static[1] == store.layout for load in loads.get(memory, ()))
+                is_in_place = all(_is_same_place(load, store) for load in loads.get(memory, ()))
                 if is_free and is_in_place and self._is_alike(store.buffer, memory):
                     self._take(store.buffer, buffer, last)
                     taken.add(memory)
@@ -332,3 +332,8 @@ def _written(block: Block) -> set[int]:
             case Cond():
                 found |= _written(each.then) | _written(each.otherwise)
     return found
+
+
+def _is_same_place(load: Term, store: Store) -> bool:
+    """Whether a load reads, index by index, what the store fills; the elements of another dtype are others."""
+    return not load.args and load.static[1] == store.layout and load.dtype is store.term.dtype

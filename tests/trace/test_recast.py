@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import lamina
-from tests.support.undecorated import assert_agrees, outcome
+from tests.support.undecorated import assert_agrees, differences, outcome
 
 
 def floats(n=8):
@@ -111,6 +111,22 @@ def read_as_another(x):
 )
 def test_a_view_as_another_dtype_is_the_same_memory(program) -> None:
     assert_agrees(program, lambda: (floats(),), lambda: (-floats(12),), lambda: (floats(20)[2:14],))
+
+
+def of_memory_that_is_not_needed_again(x):
+    y = x * 2
+    low = y.view(np.int32)[: len(x)]  # as many as there are elements of twice the size
+    y[0] = 5
+    return low * 1.0
+
+
+@pytest.mark.parametrize(
+    "program", [octets, in_a_loop, in_a_branch, of_masks, read_as_another, of_memory_that_is_not_needed_again]
+)
+def test_native_code_sees_the_same_memory(program) -> None:
+    decorated = lamina.defn(program, strict=True, compiler="native")
+    for maker in (lambda: (floats(64),), lambda: (-floats(64),)):
+        assert not differences(program, decorated, maker)
 
 
 @pytest.mark.parametrize("program", [bits, of_scalars, rebound_in_a_loop])
