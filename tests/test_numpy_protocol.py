@@ -267,6 +267,11 @@ CALLS = """
     np.bincount(k, minlength=256)
     np.bincount(k, w, 300)
     np.bincount(m, minlength=2)
+    np.bincount(np.minimum(np.abs(i), 5).ravel(), minlength=6)
+    np.bincount(np.clip(i, 0, 9).ravel(), minlength=12)
+    np.bincount(i.ravel() % 7, minlength=7)
+    np.bincount(np.argmin(x, axis=1), minlength=x.shape[1])
+    np.bincount(np.where(m, 3, 1), minlength=4)
     np.histogram(x)
     np.histogram(x, bins=4, range=(-2, 5))
     np.histogram(i, 5)
@@ -695,6 +700,18 @@ def test_missing_functions_say_so(name):
         return x
 
     lamina.defn(traced, strict=True)(np.ones(3))
+
+
+def test_a_negative_number_is_not_counted():
+    def counted(x):
+        return np.bincount(np.minimum(x, 3), minlength=4)
+
+    compiled = lamina.defn(counted, strict=True)
+    assert np.array_equal(compiled(np.array([0, 9, 2, 2])), [1, 0, 2, 1])
+    with pytest.raises(ValueError, match="'list' argument must have no negative elements"):
+        counted(np.array([0, -1, 2]))
+    with pytest.raises(ValueError, match="'list' argument must have no negative elements"):
+        compiled(np.array([0, -1, 2]))
 
 
 def test_missing_functions_of_arrays_are_numpys():

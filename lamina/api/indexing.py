@@ -20,7 +20,7 @@ from lamina.trace.build import (
 )
 from lamina.trace.elementwise import elementwise
 from lamina.trace.function import function
-from lamina.trace.index import layout_of, parse, select
+from lamina.trace.index import layout_of, of_first_axes, parse, select
 from lamina.trace.masks import undecided_mask
 from lamina.trace.order import laid_out
 from lamina.trace.picked import selected
@@ -164,6 +164,9 @@ def scatter(x: Any, index: Any, values: Any, /, combine: Combine = "set") -> Any
     if key.is_basic and combine == "set":
         layout = layout_of(key, value.shape)
         return emit("update", value, layout, (), (), _assigned(updates, layout.shape))
+    if indices := of_first_axes(key, value.shape):
+        shape = (*indices[0].shape, *value.shape[len(indices) :])
+        return emit("scatter", value, indices, _assigned(updates, shape), combine)
     size = math.prod(value.shape)
     places = select(reshape(emit("iota", size, dt.int64), value.shape), key)
     updates = _assigned(updates, places.shape)

@@ -26,6 +26,7 @@ from lamina.api import (
     utility,
 )
 from lamina.errors import DataDependentShapeError
+from lamina.expr.intervals import interval_of
 from lamina.numpy_protocol.arrangement import diag
 from lamina.numpy_protocol.table import means
 from lamina.trace.build import as_value, broadcast_shape, common_dtype, decayed, emit, perform_check, reshape, to_dtype
@@ -375,23 +376,28 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
 
 @means("bincount")
 def bincount(x: Any, weights: Any = None, minlength: Any = 0) -> Any:
-    """How often each integer occurs, or the sum of its weights, in a length that the dtype bounds."""
+    """How often each integer occurs, or the sum of its weights, in a length that bounds what is counted."""
     value = array_of(x)
     length = minlength.__index__()
-    limit = 2**value.dtype.bits if value.dtype.kind == "unsigned" else 2
-    if value.dtype.kind not in ("bool", "unsigned") or length < limit:
+    bounds = interval_of(value.expr)
+    if bounds is None or bounds[1] >= length:
         raise DataDependentShapeError(
-            "the length of the result depends on elements that are unknown while tracing, unless the dtype is unsigned "
-            "and minlength past its greatest number. Use lamina.scatter(zeros, x, 1, combine='add')"
+            "the length of the result depends on elements that are unknown while tracing, unless what is counted is "
+            "integers that are known to be below minlength: by their dtype, or as np.minimum(x, minlength - 1) is. "
+            "Use lamina.scatter(zeros, x, 1, combine='add')"
         )
     if value.ndim != 1:
         raise ValueError("object too deep for desired array" if value.ndim else "object of too small depth")
+    if bounds[0] < 0:
+        is_right = emit("all", elementwise.greater_equal(value, 0), (0,))
+        perform_check(is_right, ValueError, "'list' argument must have no negative elements")
+    places = elementwise.maximum(to_dtype(value, dt.int64), 0)  # for all who read it, what is checked is known
     if weights is None:
-        return indexing.scatter(creation.zeros(length, dtype=dt.int64), to_dtype(value, dt.int64), 1, "add")
+        return indexing.scatter(creation.zeros(length, dtype=dt.int64), places, 1, "add")
     given = to_dtype(array_of(weights), dt.float64)
     if given.shape != value.shape:
         raise ValueError("The weights and list don't have the same length.")
-    return indexing.scatter(creation.zeros(length), to_dtype(value, dt.int64), given, "add")
+    return indexing.scatter(creation.zeros(length), places, given, "add")
 
 
 @means("histogram")

@@ -6,18 +6,13 @@ What is proved here is not checked when the program runs, and an index that can'
 from collections.abc import Callable, Collection, Mapping, Sequence
 
 from lamina import dtype as dt
-from lamina.dtype import DType
 from lamina.expr import Expr, value_of
+from lamina.expr.intervals import Interval, combined, whole_interval
 from lamina.expr.tree import nodes_of
 from lamina.program.record import Term, in_order
 
-Range = tuple[int, int]  # the least and the greatest
+Range = Interval
 Growth = tuple[int, int]  # a step, and a number
-
-
-def whole_range(dtype: DType) -> Range:
-    """All numbers of an integer dtype."""
-    return (0, 1) if dtype.kind == "bool" else (int(dtype.min), int(dtype.max))
 
 
 def range_of(term: Term, known: Mapping[int, Range]) -> Range | None:
@@ -39,7 +34,7 @@ def range_of(term: Term, known: Mapping[int, Range]) -> Range | None:
 def _range(term: Term, args: Sequence[Range | None], known: Mapping[int, Range]) -> Range | None:
     if term.dtype.kind not in ("signed", "unsigned", "bool"):
         return None
-    most = whole_range(term.dtype)
+    most = whole_interval(term.dtype)
     match term.op:
         case "constant":
             return int(term.static[0]), int(term.static[0])
@@ -48,38 +43,15 @@ def _range(term: Term, args: Sequence[Range | None], known: Mapping[int, Range])
         case "position":
             low, high = term.static[0].span
             return low, high - 1
+        case "with":
+            return args[0]
+        case "within":
+            low, high = args[0] or most
+            low, high = max(low, term.static[0]), min(high, term.static[1])
+            return (low, high) if low <= high else most  # the check fails, and nothing is known after it
         case "where":
             args = args[1:]
-    if term.op not in _RULES or any(arg is None for arg in args):
-        return most
-    low, high = _RULES[term.op](*args)
-    if term.op == "within":
-        low, high = max(low, term.static[0]), min(high, term.static[1])
-    # beyond the dtype's limits numbers wrap; and a check that fails ends the program, so nothing is known after it
-    return (low, high) if most[0] <= low <= high <= most[1] else most
-
-
-def _product(x: Range, y: Range) -> Range:
-    corners = [a * b for a in x for b in y]
-    return min(corners), max(corners)
-
-
-_RULES: dict[str, Callable[..., Range]] = {
-    **dict.fromkeys(("within", "with"), lambda x, *_: x),
-    **dict.fromkeys(("copy", "cast"), lambda x: x),
-    "where": lambda x, y: (min(x[0], y[0]), max(x[1], y[1])),
-    "add": lambda x, y: (x[0] + y[0], x[1] + y[1]),
-    "subtract": lambda x, y: (x[0] - y[1], x[1] - y[0]),
-    "multiply": _product,
-    "negative": lambda x: (-x[1], -x[0]),
-    "maximum": lambda x, y: (max(x[0], y[0]), max(x[1], y[1])),
-    "minimum": lambda x, y: (min(x[0], y[0]), min(x[1], y[1])),
-    "less": lambda x, y: (int(x[1] < y[0]), int(x[0] < y[1])),
-    "less_equal": lambda x, y: (int(x[1] <= y[0]), int(x[0] <= y[1])),
-    "greater": lambda x, y: (int(x[0] > y[1]), int(x[1] > y[0])),
-    "greater_equal": lambda x, y: (int(x[0] >= y[1]), int(x[1] >= y[0])),
-    "clip": lambda x, low, high: (min(max(x[0], low[0]), high[0]), min(max(x[1], low[1]), high[1])),
-}
+    return combined(term.op, term.dtype, args)
 
 
 _ORDERS = frozenset({"less", "less_equal", "greater", "greater_equal"})
@@ -93,7 +65,7 @@ def counted(
     It begins within `start`, is `output` after a turn, and there is a turn where the predicate holds, whose operands
     lie within their `bounds`.
     """
-    least, most = low, high = whole_range(dt.int64)
+    least, most = low, high = whole_interval(dt.int64)
     for each in _conjuncts(predicate):
         if each.op in _ORDERS and param in each.args:
             is_left = each.args[0] is param

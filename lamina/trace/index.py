@@ -288,6 +288,17 @@ def _gathered(x: Value, key: Key, gathered: Sequence[Item]) -> Value:
     return permute(x, (*behind[:before], *range(rank), *behind[before:]))
 
 
+def of_first_axes(key: Key, shape: Shape) -> tuple[Value, ...]:
+    """The index arrays, of one shape, of a key that is those of the first axes and nothing else; else nothing."""
+    gathered = [item for item in key.items if item.what is What.GATHER]
+    rest = [item for item in key.items[len(gathered) :] if item.what is not What.NOTHING]
+    whole = [(What.SLICE, move.Range(0, extent)) for extent in shape[len(gathered) :]]
+    if not gathered or list(key.items[: len(gathered)]) != gathered or [(i.what, i.range) for i in rest] != whole:
+        return ()
+    own = _index_shape([item.index.shape for item in gathered])
+    return () if 0 in own else tuple(broadcast_to(item.index, own) for item in gathered)
+
+
 def _check_bounds(item: Item, extent: int) -> None:
     low = elementwise("greater_equal", with_kind(item.index, Kind.SCALAR), constant(-extent, dt.int64))
     high = elementwise("less", with_kind(item.index, Kind.SCALAR), constant(extent, dt.int64))

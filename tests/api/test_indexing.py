@@ -492,6 +492,25 @@ def test_scatter_by_traced_indices(rng):
         one(x, 5, 1)
 
 
+@pytest.mark.parametrize("key", [("i",), ("i", "j"), ("i", ...), ("i", "j", slice(None)), ("i", "j", "k")])
+def test_index_arrays_of_the_first_axes_are_scattered_as_they_are(key):
+    x = np.zeros((4, 5, 6))
+    given = {"i": np.array([[0], [-1]]), "j": np.array([2, -5, 2]), "k": np.array(-2)}
+
+    def added(x, i, j, k):
+        names = {"i": i, "j": j, "k": k}
+        own = tuple(names[part] if type(part) is str else part for part in key)
+        return lamina.scatter(x, own, 1.5, "add")
+
+    expected = x.copy()
+    np.add.at(expected, tuple(given[part] if type(part) is str else part for part in key), 1.5)
+    graph = lamina.trace(added, x, *given.values())
+    ops = {node.op for node in lamina.tree.post_order(graph.outputs)}
+    assert "scatter" in ops
+    assert "gather" not in ops
+    is_same(lamina.defn(added)(x, *given.values()), expected, str(key))
+
+
 def test_scatter_casts_as_an_assignment():
     assert lamina.scatter(np.arange(3), 1, 2.9).tolist() == [0, 2, 2]
     assert lamina.scatter(np.arange(3), [1, 1], [5, 6]).tolist() == [0, 6, 2]
