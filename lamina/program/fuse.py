@@ -7,8 +7,10 @@ reduction runs in the same loop. A cheap value is computed again where a later p
 in its buffer, which the pass before has just filled.
 """
 
-from collections.abc import Iterable
+import math
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from lamina.layout import Layout
 from lamina.layout.move import Broadcast, Reshape
@@ -87,6 +89,8 @@ def merge(first: Kernel, second: Kernel, terms: Terms) -> Kernel | None:
         return None
     if len(first.stores) + len(second.stores) > _MOST_STORES:
         return None
+    if second.reads & set(first.writes):
+        first, second = _alike(first, second, terms)
     space, reduced = (first.space, first.reduced) if first.reduced else (second.space, second.reduced)
     a, b = _over(first, space, reduced, terms), _over(second, space, reduced, terms)
     if a is None or b is None or not _end_together(a, b):
@@ -122,6 +126,38 @@ def _substituted(
     }
     shifts = tuple((terms.replaced(by, replacements), stride) for by, stride in store.shifts)
     return store._replace(term=terms.replaced(store.term, late), shifts=shifts)
+
+
+def _alike(first: Kernel, second: Kernel, terms: Terms) -> tuple[Kernel, Kernel]:
+    """Two kernels over spaces of as many elements as kernels over one space, where layouts allow it."""
+    cuts = [[math.prod(space[axis:]) for axis in range(len(space) + 1)] for space in (first.space, second.space)]
+    if cuts[0] == cuts[1] or cuts[0][0] != cuts[1][0] or not cuts[0][0]:
+        return first, second
+    both = sorted({*cuts[0], *cuts[1]}, reverse=True)
+    if any(outer % inner for outer, inner in pairwise(both)):
+        return first, second
+    space = tuple(outer // inner for outer, inner in pairwise(both))
+    moved = [
+        _reshaped(kernel, space, [next(k for k, cut in enumerate(own[1:]) if cut <= end) for end in both[1:]], terms)
+        for kernel, own in zip((first, second), cuts, strict=True)
+    ]
+    return (first, second) if moved[0] is None or moved[1] is None else (moved[0], moved[1])
+
+
+def _reshaped(kernel: Kernel, space: Shape, axes: Sequence[int], terms: Terms) -> Kernel | None:
+    """The kernel over a space whose axes are parts of these axes of its own; `None` where a layout can't say it."""
+    reduced = tuple(place for place, axis in enumerate(axes) if axis in kernel.reduced)
+    kept = Reshape([extent for place, extent in enumerate(space) if place not in reduced])
+    stores = []
+    for store in kernel.stores:
+        layout = store.layout.move(Reshape(space) if store.layout.rank == len(kernel.space) else kept)
+        moved = [terms.moved(each, Reshape(space)) for each in (store.term, *(by for by, _ in store.shifts))]
+        if layout is None or kernel.lengths or None in moved:
+            return None
+        term, *shifts = (each for each in moved if each is not None)
+        strides = (stride for _, stride in store.shifts)
+        stores.append(store._replace(term=term, layout=layout, shifts=tuple(zip(shifts, strides, strict=True))))
+    return replace(kernel, space=space, reduced=reduced, stores=tuple(stores))
 
 
 def _over(kernel: Kernel, space: Shape, reduced: tuple[int, ...], terms: Terms) -> Kernel | None:

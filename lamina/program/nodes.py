@@ -1,6 +1,8 @@
 """How the nodes that aren't elementwise are lowered: reductions, what places elements, memory, loops and branches."""
 
 import functools
+import itertools
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -14,6 +16,7 @@ from lamina.program.demand import decided
 from lamina.program.held import held_as
 from lamina.program.ranges import counted, grown, step_of
 from lamina.program.record import (
+    COMBINE,
     REDUCTIONS,
     Block,
     Check,
@@ -41,11 +44,34 @@ def _reduction(scope: Scope, node: Expr) -> Any:
     if 0 in x.shape:
         scope.set(node, _empty(scope, node))
         return None
-    term = scope.terms.make(node.op, (scope.value(x),), node.dtype)
+    value, count = scope.value(x), math.prod(x.shape[axis] for axis in axes)
+    if count <= _FEW and count * value.weight <= _SHORT and not _has_length(value):
+        scope.set(node, _combined(scope, node, value))
+        return None
+    term = scope.terms.make(node.op, (value,), node.dtype)
     buffer = scope.whole.buffer(node.dtype, node.shape)
     scope.kernel(x.shape, axes, Store(term, buffer, Layout.contiguous(node.shape)), node.source)
     scope.values[node] = scope.whole.load(buffer)
     return None
+
+
+# A reduction of few elements is a term like another, which is fused with what needs it.
+_FEW, _SHORT = 4, 60
+
+
+def _combined(scope: Scope, node: Expr, value: Term) -> Term:
+    """What a reduction gives, element after element, in the order of the axes."""
+    x, axes = node.args
+    found = None
+    for index in itertools.product(*(range(x.shape[axis]) for axis in axes)):
+        ranges = [Range(0, extent) for extent in x.shape]
+        for axis, place in zip(axes, index, strict=True):
+            ranges[axis] = Range(place, 1)
+        each = scope.terms.moved(value, Slice(ranges), Reshape(node.shape))
+        assert each is not None  # axes of extent 1 need no copy
+        found = each if found is None else scope.terms.make(COMBINE[node.op], (found, each), node.dtype)
+    assert found is not None
+    return found
 
 
 def _place_of_extreme(scope: Scope, node: Expr) -> Any:

@@ -26,6 +26,18 @@ REDUCTIONS = frozenset(
         *("argmax", "argmin"),  # of an element and its place
     }
 )
+# The op that combines two elements of a reduction.
+COMBINE: dict[str, str] = {
+    "sum": "add",
+    "prod": "multiply",
+    "max": "maximum",
+    "min": "minimum",
+    "any": "logical_or",
+    "all": "logical_and",
+    "bitwise_and_reduce": "bitwise_and",
+    "bitwise_or_reduce": "bitwise_or",
+    "bitwise_xor_reduce": "bitwise_xor",
+}
 # Ops that cost more than a few additions: their values are computed once.
 CHEAP = frozenset(
     {

@@ -39,17 +39,34 @@ def test_movements_are_layouts() -> None:
     )
 
 
-def test_a_reshape_that_no_layout_says_is_a_kernel_of_its_own() -> None:
+def test_a_reshape_that_no_layout_says_is_read_in_the_order_before_it() -> None:
     assert text(lambda x: x.T.reshape(-1) * 2, X) == (
-        "  %1: float64[6, 4] = kernel [6, 4]:\n"
+        "  %2: float64[24] = kernel [6, 4]:\n"
         "    t0: float64 = %0[1, 6]\n"
-        "    %1 = t0\n"
-        "  %2: float64[24] = kernel [24]:\n"
-        "    t0: float64 = %1[1]\n"
         "    t1: float64 = multiply(t0, 2.0: float64)\n"
         "    %2 = t1\n"
         "  return %2"
-    ).replace("%1[1]", "%1")
+    )
+    # 2 rows of 12 are 2 times 3 of the 6 rows of 4
+    assert text(lambda x: x.T.reshape(2, 12).max(axis=1), X) == (
+        "  %2: float64[2] = kernel [2, 3 reduced, 4 reduced]:\n"
+        "    t0: float64 = %0[3, 1, 6]\n"
+        "    t1: float64 = max(t0)\n"
+        "    %2 = t1\n"
+        "  return %2"
+    )
+
+
+def test_a_reshape_that_is_read_in_parts_is_a_kernel_of_its_own() -> None:
+    assert len(program(lambda x: x.T.reshape(-1)[1:], X).block.instructions) == 2
+
+
+def test_a_reduction_of_few_elements_is_fused_with_what_needs_it() -> None:
+    def nearest(x, y):
+        return ((x[:, None, :] - y[None, :, :]) ** 2).sum(axis=-1).min(axis=1)
+
+    (kernel,) = program(nearest, np.ones((30, 3)), np.ones((20, 3))).block.instructions
+    assert isinstance(kernel, Kernel) and (kernel.space, kernel.reduced) == ((30, 20), (1,))
 
 
 def test_a_row_is_one_kernel() -> None:
@@ -161,7 +178,7 @@ def test_what_nothing_reads_is_left_out() -> None:
 
 @pytest.mark.parametrize("axis", [0, 1])
 def test_what_follows_a_reduction_is_in_its_kernel(axis: int) -> None:
-    found = program(lambda x: np.sqrt(x.mean(axis=axis)) + 1, X)
+    found = program(lambda x: np.sqrt(x.mean(axis=axis)) + 1, np.ones((40, 60)))
     (kernel,) = found.block.instructions
     assert isinstance(kernel, Kernel) and kernel.reduced == (axis,)
 

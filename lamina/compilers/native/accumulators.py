@@ -12,7 +12,7 @@ from lamina.compilers.native import scalar
 from lamina.compilers.native.scalar import Emit, Value
 from lamina.compilers.native.types import in_register, splat_constant
 from lamina.compilers.native.vectors import halves
-from lamina.program.record import Term
+from lamina.program.record import COMBINE, Term
 
 CHUNK = 128  # additions to an accumulator before it goes to the total
 
@@ -48,7 +48,7 @@ class Accumulator:
         emit = Emit(self.b, self.dtypes[0], lanes)
         if len(self.dtypes) == 2:
             return scalar.first_extreme(emit, self.term.op, x, y)
-        return [scalar.ROWS[scalar.COMBINE[self.term.op]](emit, *x, *y)]
+        return [scalar.ROWS[COMBINE[self.term.op]](emit, *x, *y)]
 
     def _held(self) -> list[Value]:
         return [self.b.load(slot, typ=slot.type.pointee) for slot in self.slots]

@@ -354,18 +354,7 @@ def bitcast(e: Emit, x: Value, dtype: DType) -> Value:
     return x if target == x.type else e.builder.bitcast(x, target)
 
 
-# Reductions: what they start from, and how two partial results become one.
-COMBINE: dict[str, str] = {
-    "sum": "add",
-    "prod": "multiply",
-    "max": "maximum",
-    "min": "minimum",
-    "any": "logical_or",
-    "all": "logical_and",
-    "bitwise_and_reduce": "bitwise_and",
-    "bitwise_or_reduce": "bitwise_or",
-    "bitwise_xor_reduce": "bitwise_xor",
-}
+# Reductions: what they start from, and which of two extremes is the first.
 
 
 def first_extreme(e: Emit, op: str, x: Sequence[Value], y: Sequence[Value]) -> list[Value]:

@@ -5,6 +5,7 @@ from lamina.compilers.native.maths import MATHS
 from lamina.compilers.native.types import COMPUTED
 from lamina.expr import Expr
 from lamina.expr.tree import operands
+from lamina.program.record import COMBINE
 
 # What `lamina.program` lowers to loads, stores and reductions; and what only moves elements.
 _LOWERED = frozenset({"where", "cast", "bitcast", "iota", "matmul", "scatter", "argmax", "argmin"})
@@ -20,4 +21,4 @@ def is_native(node: Expr) -> bool:
         return node.op in pairs.ROWS or node.op in ("where", "cast")
     if node.op in MATHS and node.dtype.kind != "float":
         return False  # integers to a power
-    return node.op in scalar.ROWS or node.op in scalar.COMBINE or node.op in _LOWERED
+    return node.op in scalar.ROWS or node.op in COMBINE or node.op in _LOWERED
