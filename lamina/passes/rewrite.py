@@ -8,6 +8,7 @@ from lamina.expr.containers import map_leaves
 from lamina.expr.tree import all_nodes, map_args, put_args
 
 Rule = Callable[[Expr], Expr]
+_ACTING = frozenset({"hook", "runtime_call", "check", "while", "cond", "call", "block"})  # which may be effects
 _SCOPES = frozenset(op for op, crossing in CROSSINGS.items() if crossing.inner)
 
 
@@ -19,12 +20,16 @@ def rewrite(graph: Graph, rule: Rule) -> Graph:
     """
     new: dict[Expr, Expr] = {param: param for param in graph.params}
     nodes = sorted(all_nodes((graph.effects, graph.outputs, graph.updates)), key=lambda node: node.id)
-    is_changed = False
+    is_changed = is_later = False
     for node in nodes:
         if node not in new:
             again = rebuilt(node, new)
             made = rule(again)
+            if made is node and is_later and node.op in _ACTING:
+                # it is newer than the nodes before it still, by which its place among the effects is known
+                made = Expr(node.op, node.args, node.dtype, node.shape, node.source)
             is_changed = is_changed or made is not again
+            is_later = is_later or made is not node
             new[node] = made
     if not is_changed:
         return graph

@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 from lamina import dtype as dt
 from lamina.errors import TraceError, warn
 from lamina.expr import Expr, with_effects
-from lamina.expr.tree import all_nodes
 from lamina.trace.affine import note_turn
 from lamina.trace.branch import branch
 from lamina.trace.build import as_value, constant, emit, node_of, permute, scope_now, to_dtype
@@ -249,7 +248,7 @@ class _Tried:
         self.state = loop.get()
         changes = bool(self.layer) or any(a is not b for a, b in zip(before, self.state, strict=True))
         # whether it binds or writes what may come of something that must not be done once more
-        self.is_once = changes and any(n.op in ("hook", "runtime_call") for n in all_nodes(tuple(self.effects)))
+        self.is_once = changes and any(effect.op != "check" for effect in self.effects)
         self.put(before)
 
     def take(self, *, effects: bool = True) -> None:

@@ -90,3 +90,24 @@ def test_a_pass_that_finds_nothing_returns_the_graph(name: str) -> None:
     graph = lamina.trace(lambda x: x + 1, X)
     assert run_passes(graph, [name]) is graph
     assert run_passes(Graph((), ()), [name]).outputs == ()
+
+
+def test_effects_stay_in_the_order_of_the_program() -> None:
+    """What has no operands is rebuilt too, so that a node's place in the order is still known by its number."""
+    drawn: list[str] = []
+
+    def draw(name: str):
+        return lamina.runtime_call(lambda: drawn.append(name) or 0.5, lamina.Spec(lamina.float64))
+
+    def program(x):
+        y = x**2
+        first = draw("first")
+        second = lamina.cond(y.sum() > 0, lambda: draw("second"), lambda: 0.0)
+        third = draw("third")
+        return lamina.cond(first > 0, lambda: third * 2, lambda: y.max()), second + first
+
+    graph = run_passes(lamina.trace(program, np.ones(3)))
+    numbers = [effect.id for effect in graph.effects]
+    assert len(numbers) == 3 and numbers == sorted(numbers)
+    lamina.defn(program, compiler="native")(np.ones(3))
+    assert drawn == ["first", "second", "third"]
