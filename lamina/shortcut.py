@@ -12,7 +12,7 @@ import numpy as np
 
 from lamina.array import Array
 from lamina.compilers import Compiled
-from lamina.compilers.direct import Choice, Form, Given, Leaf, Made, Part, Taken, Thing, View
+from lamina.compilers.direct import Choice, Form, Given, Leaf, Made, Part, Taken, Thing, View, Written
 from lamina.expr.containers import containers_in
 from lamina.layout import Layout
 from lamina.results import is_of_kind
@@ -114,9 +114,14 @@ def form_of(args: Sequence[Any], traced: Traced, params: Sequence[int | Root], g
             taken[place] = found
     written = []
     for output, (node, _) in enumerate(graph.updates, len(graph.outputs)):
-        if not all(args[place].flags.writeable for place, _ in roots[node.args[0]]):
+        members = roots[node.args[0]]
+        if not all(args[place].flags.writeable for place, _ in members):
             return None
-        written.append((node.args[0], output))
+        seen = {
+            id(args[place]): (place, _view(args[place].dtype, args[place].shape, member.layout))
+            for place, member in members
+        }
+        written.append(Written(node.args[0], output, list(seen.values())))
     made = {id(leaf): _leaf(leaf, args, places, params, roots) for leaf in traced.leaves}
     results = [each for leaf in traced.leaves if (each := made[id(leaf)]) is not None]
     if len(results) < len(traced.leaves):
@@ -158,6 +163,12 @@ def _taken(args: Sequence[Any], param: int, root: Root, members: Sequence[tuple[
             yield Taken(array, None, before, beside=first)
 
 
+def _view(dtype: np.dtype, shape: Sequence[int], layout: Layout | None, is_frozen: bool = False) -> View:
+    layout = layout or Layout.contiguous(shape)
+    strides = tuple(stride * dtype.itemsize for stride in layout.strides)
+    return View(layout.shape, strides, layout.offset * dtype.itemsize, layout.is_distinct and not is_frozen)
+
+
 def _leaf(
     leaf: Any,
     args: Sequence[Any],
@@ -179,10 +190,7 @@ def _leaf(
         place = places[params[leaf.node.args[0]]]
         return Given(place) if is_of_kind(args[place], leaf.kind) else None
     dtype = leaf.node.dtype.numpy
-    layout = leaf.layout or Layout.contiguous(leaf.node.shape)
-    strides = tuple(stride * dtype.itemsize for stride in layout.strides)
-    is_writable = not leaf.is_frozen and layout.is_distinct
-    view = View(layout.shape, strides, layout.offset * dtype.itemsize, is_writable)
+    view = _view(dtype, leaf.node.shape, leaf.layout, leaf.is_frozen)
     if leaf.memory >= 0:
         axis, length = leaf.lengths[0] if leaf.lengths else (0, None)
         code = leaf.code if leaf.code >= 0 else None
@@ -196,7 +204,7 @@ def _leaf(
     place, _ = members[0]
     if len({args[place].flags.writeable for place, _ in members}) > 1:
         return None
-    return Part(place, dtype, view._replace(is_writable=is_writable and args[place].flags.writeable))
+    return Part(place, dtype, view._replace(is_writable=view.is_writable and args[place].flags.writeable))
 
 
 _AS_KIND: dict[Kind, Callable[[np.ndarray], Any]] = {

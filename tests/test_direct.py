@@ -87,6 +87,11 @@ def parts_of_a_result(x):
     return y[1:], y, y[::2], y[1:]
 
 
+def exchanged_elements(x, y):
+    x[:], y[:] = y + 0, x + 0
+    return x
+
+
 def add_one_and_view(x):
     x += 1
     return x[1:].T
@@ -142,6 +147,12 @@ DIRECT = [
     (scale_rows, lambda: (line() + 1,) * 2),
     (add_one, lambda: (line(),)),
     (add_one, lambda: (square().T,)),
+    (add_one, lambda: (np.arange(32.0)[::2],)),
+    (add_one, lambda: (np.arange(36.0).reshape(6, 6)[1:-1, -2:0:-1],)),
+    (add_one_and_view, lambda: (np.arange(36.0).reshape(6, 6)[1:-1, 1:-1],)),
+    (exchanged_elements, lambda: two_of(np.arange(32.0), slice(None, None, 2), slice(1, None, 2))),
+    (scale_rows, lambda: two_of(np.arange(20.0), slice(4, None), slice(16))),
+    (scale_rows, lambda: two_of(np.arange(20.0), slice(None, None, 2), slice(10))),
     (scale_rows, lambda: (line(), line() + 1)),
     (lambda x: x[1:], lambda: (line(),)),
     (lambda x: x[::-2], lambda: (line(),)),
@@ -186,7 +197,6 @@ def test_a_call_that_native_code_takes_over_is_the_same(function, arguments) -> 
         (lambda x: x + 1, lambda: (line(">f8"),)),
         (lambda x: (x[x > 3], x[x > 4]), lambda: (line(),)),
         (lambda x, i: x[i:], lambda: (line(), np.int64(2))),  # a view that the run moves
-        (add_one, lambda: (np.arange(32.0)[::2],)),  # what lies between may be somebody else's
         (lambda x: np.linalg.svd(x)[1], lambda: (square(),)),  # the evaluator's
         (lambda by_number: by_number[1] + 1, lambda: ({1: line()},)),
     ],
@@ -412,6 +422,31 @@ def test_results_are_memory_of_their_own() -> None:
     results = [compiled(line() + k) for k in range(3)]
     assert [each[0] for each in results] == [1, 2, 3]
     assert all(each.flags.owndata and each.flags.writeable for each in results)
+
+
+def test_what_lies_between_an_arrays_elements_is_left_alone() -> None:
+    """Two threads may write an array, each every other of its elements."""
+
+    def f(x, turns):
+        for _ in range(turns):
+            x[1:-1] = (x[:-2] + x[2:]) * 0.5
+
+    memory = np.arange(256.0) ** 2
+    expected = memory.copy()
+    halves = [(memory[k::2], 3_000) for k in (0, 1)]
+    for k in (0, 1):
+        f(expected[k::2], 3_002)  # of which two calls are to learn
+    compiled = lamina.defn(f, compiler="native", strict=True)
+    for half, _ in halves:
+        for _ in range(2):
+            compiled(half, 1)
+        assert compiled._direct
+    threads = [threading.Thread(target=compiled, args=half) for half in halves]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert memory.tolist() == expected.tolist()
 
 
 def test_several_threads_at_once() -> None:

@@ -37,6 +37,14 @@ class View(NamedTuple):
     is_writable: bool
 
 
+class Written(NamedTuple):
+    """A param whose memory an output becomes, and what of it the arguments see by their places."""
+
+    param: int
+    output: int
+    seen: Sequence[tuple[int, View]]
+
+
 class Made(NamedTuple):
     """A leaf that is of an output: an array that is so in its memory, a scalar or a number.
 
@@ -86,14 +94,13 @@ Leaf = Made | Part | Given | Thing | Choice
 class Form(NamedTuple):
     """Calls of one program, whose arguments are arrays and numbers, not containers of them.
 
-    `written` has the param and the output that becomes its memory, for each that is written; no other argument has
-    memory of these, but for one that is the same array. `build` makes what is returned of the leaves: `None` where it
-    is the one leaf, `tuple`, or what is called with them.
+    Where params are `written`, arguments share memory as they did when the function was traced, and not otherwise.
+    `build` makes what is returned of the leaves: `None` where it is the one leaf, `tuple`, or what is called with them.
     """
 
     arguments: Sequence[Taken]
     guards: Sequence[Guard]
-    written: Sequence[tuple[int, int]]
+    written: Sequence[Written]
     leaves: Sequence[Leaf]  # what is returned twice is one object
     build: Callable[..., Any] | None
 

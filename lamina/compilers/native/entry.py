@@ -148,6 +148,10 @@ def _is_known() -> bool:
     """Whether objects and NumPy's functions are where they are looked for."""
     if sys.implementation.name != "cpython" or _numpy_api()[_ARRAY_TYPE] != id(np.ndarray):
         return False
+    if not all(hasattr(ctypes.pythonapi, name) for name in API):
+        return False
+    if not all(_numpy_api()[place] for _, _, place in NUMPY_API.values()):
+        return False
     probe = np.zeros((3, 5), ">i4", order="F")[1:, ::-2]
     probe.flags.writeable = False
 
@@ -179,31 +183,24 @@ def _fill(tables: Tables, form: Form, native: Native) -> None:
     places = {native.params[each.param]: place for place, each in enumerate(form.arguments) if each.param is not None}
     made = _made_rows(tables, form, native)
     pointers = places | {memory: len(form.arguments) + k for k, memory in enumerate(made)}
-    cells = [
-        (0, tables.thing(native.tensors[memory]) + Field.DATA) if memory in native.tensors else (pointers[memory], 0)
+    rows = _written_rows(tables, form, native, places, made)
+    held = pointers | {memory: len(form.arguments) + k for k, memory in enumerate(made)}
+    cells: list[tuple[int, ...]] = [
+        (0, tables.thing(native.tensors[memory]) + Field.DATA) if memory in native.tensors else (held[memory], 0)
         for memory in native.external
     ]
-    written = []
-    for param, output in form.written:
-        target, origin = native.params[param], native.outputs[output]
-        taken = form.arguments[places[target]]
-        if origin in places.keys() - {target} or taken.nbytes != taken.like.nbytes:
-            raise _Unforeseen  # what another argument is becoming, or an array with gaps, which may be another's
-        if origin == target:
-            continue  # written where it is
-        written.append((places[target], pointers[origin], taken.nbytes))
     arena = np.empty(native.arena_bytes, np.uint8)
     words = [0] * (Case.BUILD + 1)
-    for rows, content in (
-        (Case.ARGUMENTS, [_argument_row(tables, taken) for taken in form.arguments]),
-        (Case.GUARDS, [_guard_row(tables, guard) for guard in form.guards]),
-        (Case.APART, _apart_rows(form)),
-        (Case.MADE, list(made.values())),
-        (Case.CELLS, cells),
-        (Case.WRITTEN, written),
-        (Case.LEAVES, _leaf_rows(tables, form, native, pointers)),
-    ):
-        words[rows : rows + 2] = tables.rows(content)
+    rows |= {
+        Case.ARGUMENTS: [_argument_row(tables, taken) for taken in form.arguments],
+        Case.GUARDS: [_guard_row(tables, guard) for guard in form.guards],
+        Case.APART: _apart_rows(form),
+        Case.MADE: list(made.values()),
+        Case.CELLS: cells,
+        Case.LEAVES: _leaf_rows(tables, form, native, pointers),
+    }
+    for kind, content in rows.items():
+        words[kind : kind + 2] = tables.rows(content)
     words[Case.FUNCTION] = native.function
     words[Case.ARENA_BYTES] = native.arena_bytes
     words[Case.ARENA] = tables.thing(arena) and arena.ctypes.data
@@ -215,6 +212,33 @@ def _fill(tables: Tables, form: Form, native: Native) -> None:
 
 
 _BUILDS = (None, tuple)
+
+
+def _written_rows(
+    tables: Tables, form: Form, native: Native, places: dict[int, int], made: dict[int, tuple[int, ...]]
+) -> dict[Case, list[tuple[int, ...]]]:
+    """What is copied before and after, for arguments that are written.
+
+    The program may write an argument's memory itself where all of that is the argument's. What lies in the gaps of
+    another may be somebody else's, so there it is given a copy, which is `made` too, and only the elements go back.
+    """
+    rows: dict[Case, list[tuple[int, ...]]] = {Case.COPIED: [], Case.WRITTEN: [], Case.BACK: []}
+    for param, output, seen in form.written:
+        target, origin = native.params[param], native.outputs[output]
+        place, nbytes = places[target], form.arguments[places[target]].nbytes
+        if origin in places and origin != target:
+            raise _Unforeseen  # what another argument is becoming
+        is_all = nbytes == form.arguments[place].like.nbytes
+        if origin == target and not is_all:
+            made[target] = _array_row(tables, np.dtype(np.uint8), (nbytes,), (1,))
+            rows[Case.COPIED].append((len(form.arguments) + len(made) - 1, place, nbytes))
+        if origin != target and is_all:
+            rows[Case.WRITTEN].append((place, len(form.arguments) + list(made).index(origin), nbytes))
+        if not is_all:
+            slot = len(form.arguments) + list(made).index(origin)
+            dtype = native.dtypes[output]
+            rows[Case.BACK] += [(other, slot, _view(tables, dtype, view, 1, 0)) for other, view in seen]
+    return rows
 
 
 def _form(tables: Tables, array: np.ndarray, flags: int) -> int:
@@ -261,7 +285,7 @@ def _guard_row(tables: Tables, guard: Guard) -> tuple[int, ...]:
 
 
 def _apart_rows(form: Form) -> list[tuple[int, ...]]:
-    written = {param for param, _ in form.written}
+    written = {each.param for each in form.written}
     arrays = [(place, each) for place, each in enumerate(form.arguments) if each.nbytes]
     return [
         (place, other_place, each.nbytes, other.nbytes)
@@ -311,7 +335,7 @@ def _is_whole(view: View, numel: int, width: int) -> bool:
     return view.offset == 0 and view.is_writable and math.prod(view.shape) == numel
 
 
-def _leaf_rows(tables: Tables, form: Form, native: Native, pointers: dict[int, int]) -> list[tuple[int, int, int]]:
+def _leaf_rows(tables: Tables, form: Form, native: Native, pointers: dict[int, int]) -> list[tuple[int, ...]]:
     first: dict[int, int] = {}
     return [
         _leaf_row(tables, leaf, form, native, pointers)

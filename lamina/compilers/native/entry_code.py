@@ -20,7 +20,9 @@ a table      its words
 `CODED`      of a number: its dtype, which pointer has its code, and what is called with it and the code
 `CHOICE`     the two rows
 `CELL`       which pointer it has, or its own address where that is none of this call's
+`COPIED`     which pointer's memory is which argument's at first, so that it may be written, and how many bytes
 `WRITTEN`    which pointer's memory becomes which argument's, and how many bytes
+`BACK`       an argument with gaps, which pointer's memory its elements become, and where they are there, like `VIEW`
 `LEAF`       of what the function returned: what kind of thing, of which pointer, and what it is
 `CASE`       the rows of each kind, and the program: see there
 ===========  =========================================================================================================
@@ -111,7 +113,9 @@ class Case(IntEnum):
     IS_TAKEN = 17
     THREADS = 18
     IS_LONG = 19  # whether others may run meanwhile
-    BUILD = 20  # 0: the one leaf; 1: a tuple of them; else what is called with them
+    COPIED = 20
+    BACK = 22
+    BUILD = 24  # 0: the one leaf; 1: a tuple of them; else what is called with them
 
 
 WIDTH = {
@@ -120,7 +124,9 @@ WIDTH = {
     Case.APART: 4,
     Case.MADE: 4,
     Case.CELLS: 2,
+    Case.COPIED: 3,
     Case.WRITTEN: 3,
+    Case.BACK: 3,
     Case.LEAVES: 3,
 }
 
@@ -155,6 +161,7 @@ NUMPY_API: dict[str, tuple[Any, Sequence[Any], int]] = {
     "PyArray_NewFromDescr": (POINTER, [POINTER, POINTER, STATUS, POINTER, POINTER, POINTER, STATUS, POINTER], 94),
     "PyArray_Scalar": (POINTER, [POINTER, POINTER, POINTER], 60),
     "PyArray_ScalarAsCtype": (ir.VoidType(), [POINTER, POINTER], 62),
+    "PyArray_CopyInto": (STATUS, [POINTER, POINTER], 50),
     "PyArray_SetBaseObject": (STATUS, [POINTER, POINTER], 282),
 }
 _NULL = POINTER(None)
@@ -550,7 +557,12 @@ def _case(module: ir.Module) -> None:
                 end_if(w.is_null(thing))
                 b.store(w.field(thing, Field.DATA), pointer)
 
+    def copy(_: Value, row: Value) -> None:
+        target, origin = (w.address(pointers, w.word(row, place)) for place in (0, 1))
+        w.copy(target, origin, w.word(row, 2))
+
     w.rows(case, Case.MADE, make)
+    w.rows(case, Case.COPIED, copy)
     cells = _rooms(b, POINTER, w.word(case, Case.CELLS))
 
     def fill(place: Value, row: Value) -> None:
@@ -564,16 +576,22 @@ def _case(module: ir.Module) -> None:
         end_if(b.icmp_unsigned("!=", failed, STATUS(0)))
         b.store(_NULL, result)
 
-    def write(_: Value, row: Value) -> None:
-        target, origin = (w.address(pointers, w.word(row, place)) for place in (0, 1))
-        call_intrinsic(b, "memcpy", (target, origin, w.word(row, 2), BIT(0)), ir.VoidType(), (POINTER, POINTER, INDEX))
+    def put_back(_: Value, row: Value) -> None:
+        view = w.address(row, 2)
+        data = w.at(w.address(pointers, w.word(row, 1)), w.word(view, 4), BYTE)
+        array = w.array(array_type, view, w.address(view, 2), w.address(view, 3), data, STATUS(0))
+        end_if(w.is_null(array))
+        failed = w.call("PyArray_CopyInto", w.address(arguments, w.word(row, 0)), array)
+        w.call("Py_DecRef", array)
+        end_if(b.icmp_unsigned("!=", failed, STATUS(0)))
 
     def give(place: Value, row: Value) -> None:
         leaf = w.call("leaf", row, pointers, arguments, made, leaves, array_type)
         b.store(leaf, w.at(leaves, place))
         end_if(w.is_null(leaf))
 
-    w.rows(case, Case.WRITTEN, write)
+    w.rows(case, Case.WRITTEN, copy)
+    w.rows(case, Case.BACK, put_back)
     w.rows(case, Case.LEAVES, give)
     build = w.word(case, Case.BUILD)
     with b.if_else(w.is_equal(build, INDEX(0))) as (single, several):
