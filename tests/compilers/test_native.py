@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -412,6 +413,7 @@ def test_calls_from_many_threads() -> None:
 LEAKS = """
 import gc, pathlib, sys
 import lamina
+import ml_dtypes
 import numpy as np
 
 def looping(x, n):
@@ -493,3 +495,40 @@ def test_elements_some_steps_apart_and_elements_by_index(step: int, dtype, rng) 
         i = rng.integers(-count, count, 41)
         for result, expected in zip(native(f)(x, i), f(x, i), strict=True):
             np.testing.assert_array_equal(result, expected)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
+def test_floats_of_16_bits_are_rounded_after_each_op(dtype, rng) -> None:
+    """Every number there is, with any other."""
+    x = np.arange(1 << 16, dtype=np.uint16).view(dtype)
+    y = rng.permutation(x)
+
+    def f(x, y):
+        return x + y, x * y - x, x / y, np.sqrt(x), np.maximum(x, y), x < y, -x, abs(x), np.where(x > y, x, y)
+
+    assert is_native(lamina.trace(lambda x, y: x * y, x, y).outputs)
+    with np.errstate(all="ignore"):
+        for result, expected in zip(native(f)(x, y), f(x, y), strict=True):
+            assert result.dtype == expected.dtype
+            is_nan = np.isnan(expected)
+            np.testing.assert_array_equal(np.isnan(result), is_nan)
+            np.testing.assert_array_equal(result[~is_nan].view(np.uint8), expected[~is_nan].view(np.uint8))
+
+
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
+@pytest.mark.parametrize("origin", [np.float32, np.float64, np.int64, np.uint8, np.bool_])
+@np.errstate(all="ignore")
+def test_casts_to_and_from_floats_of_16_bits(origin, dtype, rng) -> None:
+    numbers = np.arange(1 << 16, dtype=np.uint16).view(dtype)
+    if np.dtype(origin).kind == "f":
+        finite = np.sort(numbers[np.isfinite(numbers)].astype(origin))
+        halfway = (finite[1:] + finite[:-1]) / 2
+        around = [np.nextafter(halfway, origin(side)) for side in (-np.inf, np.inf)]
+        x = np.concatenate([finite, halfway, *around, np.array([np.inf, 1e300]).astype(origin)])
+    else:
+        x = rng.integers(0, 70_000, 1 << 12).astype(origin)
+    result, expected = native(lambda x: x.astype(dtype))(x), x.astype(dtype)
+    np.testing.assert_array_equal(result.view(np.uint16), expected.view(np.uint16))
+    few = numbers[np.abs(numbers.astype(np.float32)) < 250]
+    few = few if np.dtype(origin).kind in "fbi" else few[few >= 0]
+    np.testing.assert_array_equal(native(lambda x: x.astype(origin))(few), few.astype(origin))

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from llvmlite import ir
 
 from lamina import dtype as dt
-from lamina.compilers.native import scalar
+from lamina.compilers.native import narrow, scalar
 from lamina.compilers.native.scalar import Emit, Value
-from lamina.compilers.native.types import in_register, splat_constant
+from lamina.compilers.native.types import NARROW, in_register, splat_constant
 from lamina.compilers.native.vectors import halves
 from lamina.program.record import COMBINE, Term
 
@@ -84,4 +84,4 @@ class Accumulator:
             pairs = [halves(b, value, lanes) for value in values]
             lanes //= 2
             values = self._combined(lanes, [low for low, _ in pairs], [high for _, high in pairs])
-        return values[-1]
+        return narrow.rounded(b, values[-1], self.term.dtype) if self.term.dtype in NARROW else values[-1]

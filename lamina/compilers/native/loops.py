@@ -15,7 +15,7 @@ from typing import Any
 from llvmlite import ir
 
 from lamina import dtype as dt
-from lamina.compilers.native import pairs, scalar
+from lamina.compilers.native import narrow, pairs, scalar
 from lamina.compilers.native.accumulators import CHUNK, Accumulator
 from lamina.compilers.native.axes import axes_of, layout_of
 from lamina.compilers.native.memory import Access
@@ -25,13 +25,16 @@ from lamina.compilers.native.types import (
     BYTE,
     COMPUTED,
     INDEX,
+    NARROW,
     bits_of,
     in_register,
+    lanes_of,
     part_of,
     splat_constant,
     vector,
 )
 from lamina.compilers.native.vectors import picked, splat, transposed
+from lamina.dtype import DType
 from lamina.layout import Layout
 from lamina.program.fuse import spread, stages
 from lamina.program.record import REDUCTIONS, Kernel, Site, Store, Term, in_order
@@ -109,7 +112,7 @@ class _Nest:
             return -1, 1
         axis = len(self.axes) - 1
         used = [term.dtype for term in self.terms if term.op not in ("constant", "within", "position")]
-        widest = max([part_of(dtype).numpy.itemsize for dtype in used], default=8)
+        widest = max([narrow.computed_as(part_of(dtype)).numpy.itemsize for dtype in used], default=8)
         if self.kernel.is_ordered or any(d not in COMPUTED and d.numpy.itemsize >= 8 for d in used):
             return axis, 1
         is_row = self.axes[axis].is_reduced
@@ -408,15 +411,20 @@ class _Nest:
             self._check(args, lanes, *term.static)
         if term.op in ("within", "with"):
             return args[0]
-        emit = Emit(self.b, part_of(term.args[0].dtype), lanes)
+        emit = Emit(self.b, narrow.computed_as(part_of(term.args[0].dtype)), lanes)
         is_pair = "complex" in (term.dtype.kind, term.args[0].dtype.kind)
         if term.op == "where":
             return pairs.where(emit, *args) if is_pair else scalar.where(emit, *args)
         if term.op == "cast":
             return (pairs if is_pair else scalar).cast(emit, args[0], term.dtype)
         if term.op == "bitcast":
-            return scalar.bitcast(emit, args[0], term.dtype)
-        return (pairs if is_pair else scalar).ROWS[term.op](emit, *args)
+            return self._bitcast(emit, args[0], term.args[0].dtype, term.dtype)
+        value = (pairs if is_pair else scalar).ROWS[term.op](emit, *args)
+        return narrow.rounded(self.b, value, term.dtype) if term.dtype in NARROW else value
+
+    def _bitcast(self, emit: Emit, x: Value, origin: DType, dtype: DType) -> Value:
+        bits = narrow.narrowed(self.b, x, origin) if origin in NARROW else x
+        return narrow.widened(self.b, bits, dtype) if dtype in NARROW else scalar.bitcast(emit, bits, dtype)
 
     def _constant(self, term: Term) -> Value:
         number, part = term.static[0], part_of(term.dtype)
@@ -520,10 +528,11 @@ class _Nest:
         return self.lanes if self._is_vector(term) else 1
 
     def _loaded(self, term: Term, value: Value) -> Value:
+        if term.dtype in NARROW:
+            return narrow.widened(self.b, value, term.dtype)
         if term.dtype is not dt.bool:
             return value
-        lanes = value.type.count if isinstance(value.type, ir.VectorType) else 1
-        return self.b.icmp_unsigned("!=", value, splat_constant(BYTE, lanes, 0))
+        return self.b.icmp_unsigned("!=", value, splat_constant(BYTE, lanes_of(value), 0))
 
     def _store(self, store: Store) -> None:
         layout = spread(store.layout, self.kernel.space, self.kernel.reduced)
@@ -533,6 +542,8 @@ class _Nest:
         value = self._value(store.term, lanes)
         if dtype is dt.bool:
             value = self.b.zext(value, vector(BYTE, lanes))
+        if dtype in NARROW:
+            value = narrow.narrowed(self.b, value, dtype)
         start = self.at.start(layout)
         for by, moved in store.shifts:
             if moved is not None:

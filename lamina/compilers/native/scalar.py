@@ -10,8 +10,10 @@ from typing import Any
 
 from llvmlite import ir
 
+from lamina import dtype as dt
+from lamina.compilers.native import narrow
 from lamina.compilers.native.maths import MATHS
-from lamina.compilers.native.types import in_register, splat_constant, vector
+from lamina.compilers.native.types import NARROW, in_register, splat_constant, vector
 from lamina.dtype import DType
 
 Value = Any  # of LLVM's
@@ -317,6 +319,9 @@ def cast(e: Emit, x: Value, dtype: DType) -> Value:
     b, target = e.builder, vector(in_register(dtype), e.lanes)
     if dtype == e.dtype:
         return x
+    if dtype in NARROW:
+        is_double = e.dtype is dt.float64 and dtype is dt.float16
+        return narrow.rounded(b, narrow.to_odd(b, x) if is_double else cast(e, x, dt.float32), dtype)
     if dtype.kind == "bool":
         return _compare(e, "!=", x, e.number(0))
     if _is_float(e):

@@ -15,6 +15,7 @@ STATUS = ir.IntType(32)
 
 # What can be computed with. The others are moved as they are, as bits.
 _INTEGERS = [dt.DTYPES[f"{sign}int{bits}"] for sign in ("", "u") for bits in (8, 16, 32, 64)]
+NARROW = frozenset({dt.float16, dt.bfloat16})  # computed as float32, by `narrow`
 COMPUTED = frozenset({dt.bool, dt.float32, dt.float64, dt.complex64, dt.complex128, *_INTEGERS})
 
 
@@ -33,13 +34,20 @@ def in_memory(dtype: DType) -> Any:
 
 
 def in_register(dtype: DType) -> Any:
-    """The type of an element in a register: a bool is one bit there."""
+    """The type of an element in a register: a bool is one bit there, and a float of 16 bits has 32."""
+    if dtype in NARROW:
+        return ir.FloatType()
     return BIT if dtype is dt.bool else in_memory(dtype)
 
 
 def vector(element: Any, lanes: int) -> Any:
     """Several of an element; itself for one."""
     return element if lanes == 1 else ir.VectorType(element, lanes)
+
+
+def lanes_of(value: Any) -> int:
+    """How many elements a value has."""
+    return value.type.count if isinstance(value.type, ir.VectorType) else 1
 
 
 def splat_constant(element: Any, lanes: int, number: Any) -> ir.Constant:
@@ -57,7 +65,7 @@ class _Splat(ir.Constant):  # type: ignore[misc]
 
 def bits_of(number: Any, dtype: DType) -> Any:
     """A Python number as the constant of its dtype's type in a register."""
-    if dtype.kind == "float" and dtype in COMPUTED:
+    if dtype.kind == "float" and dtype in COMPUTED | NARROW:
         return float(dtype.numpy.type(number))
     if dtype is dt.bool:
         return int(bool(number))
