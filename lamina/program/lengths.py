@@ -15,7 +15,8 @@ import numpy as np
 from lamina import dtype as dt
 from lamina.expr import OPS
 from lamina.layout import Layout
-from lamina.layout.move import Broadcast, Range, Reshape, Slice
+from lamina.layout.move import Broadcast
+from lamina.program.apart import as_scalar, expanded
 from lamina.program.record import REDUCTIONS, Block, Cond, Kernel, Program, Shape, Store, Term, Terms, While, in_order
 
 # What each reduction takes without effect; the extremes are those of the dtype.
@@ -60,7 +61,7 @@ def _shortened(block: Block, program: Program) -> Block:
         match each:
             case Kernel():
                 later = {buffer for buffer, at in filled.items() if at >= place}
-                done[place] = each = _ended(each, reads, later, terms)
+                done[place] = each = _ended(each, reads, later, program)
                 for buffer, read in _reads_of(each, terms):
                     reads.setdefault(buffer, []).append(read)
                 others = frozenset(store.base for store in each.stores if store.base is not None)
@@ -75,11 +76,11 @@ def _shortened(block: Block, program: Program) -> Block:
     return Block(tuple(done), block.outputs)
 
 
-def _ended(kernel: Kernel, reads: dict[int, list[_Read]], later: set[int], terms: Terms) -> Kernel:
+def _ended(kernel: Kernel, reads: dict[int, list[_Read]], later: set[int], program: Program) -> Kernel:
     """A kernel that goes along each axis so far as all that it leaves is read."""
     if kernel.is_ordered:
         return kernel
-    guards = _guards(kernel, terms)
+    terms, guards = program.terms, _guards(kernel, program)
     ends: _Ends = {}
     for axis in range(len(kernel.space)):
         found = [length for guarded, length in guards.values() if guarded == axis]
@@ -103,7 +104,7 @@ def _ended(kernel: Kernel, reads: dict[int, list[_Read]], later: set[int], terms
     return replace(kernel, stores=tuple(stores), lengths=lengths)
 
 
-def _guards(kernel: Kernel, terms: Terms) -> dict[Term, tuple[int, Term]]:
+def _guards(kernel: Kernel, program: Program) -> dict[Term, tuple[int, Term]]:
     """The conditions that a place along an axis is before a length: which axis, and the length as a scalar."""
     found = {}
     along = {
@@ -114,15 +115,9 @@ def _guards(kernel: Kernel, terms: Terms) -> dict[Term, tuple[int, Term]]:
         if term.op == "less" and term.args[0].op == "position" and term.args[1].is_uniform:
             axis = along.get(term.args[0].static[0])
             if axis is not None:
-                found[term] = axis, as_scalar(term.args[1], kernel.space, terms)
+                length = as_scalar(term.args[1], kernel.space, program.terms)
+                found[term] = axis, expanded(length, program.origins.filled, program.terms)
     return found
-
-
-def as_scalar(term: Term, space: Shape, terms: Terms) -> Term:
-    """A uniform term without the space."""
-    moved = terms.moved(term, Slice([Range(0, 1) for _ in space]), Reshape(()))
-    assert moved is not None
-    return moved
 
 
 def _spread(term: Term, space: Shape, terms: Terms) -> Term:

@@ -3,7 +3,7 @@
 import functools
 import itertools
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from lamina import dtype as dt
@@ -12,6 +12,7 @@ from lamina.expr import Expr, Source, effects_of, value_of
 from lamina.expr.tree import nodes_of
 from lamina.layout import Layout
 from lamina.layout.move import Broadcast, Permute, Range, Reshape, Slice
+from lamina.program.apart import are_apart
 from lamina.program.demand import decided
 from lamina.program.held import held_as
 from lamina.program.ranges import counted, grown, step_of
@@ -429,7 +430,18 @@ def _update(scope: Scope, node: Expr) -> Any:
     base = scope.buffer_of(scope.value(root), root.shape, root.source, "a part of it is written")
     scope.values[root] = scope.terms.load(base, root.dtype, Layout.contiguous(root.shape))
     shifts = _shift(scope, node)
-    if not reads_in_place(term, base, layout, shifts) or (is_recast and base in term.reads):
+
+    def is_apart(load: Term) -> bool:
+        moved = tuple(zip(load.args, load.static[2], strict=True))
+        if not all(by.is_uniform for by, stride in (*shifts, *moved) if stride is not None):
+            return False
+        own, other = (
+            [(scope.whole.scalar(by, layout.shape), stride) for by, stride in each if stride is not None]
+            for each in (shifts, moved)
+        )
+        return are_apart(layout, own, load.static[1], other)
+
+    if not reads_in_place(term, base, layout, shifts, is_apart) or (is_recast and base in term.reads):
         term = scope.keep_apart(value, base)
     if base not in scope.whole.fixed or base in scope.whole.written:
         _rescue(scope, base, root, node)
@@ -439,16 +451,17 @@ def _update(scope: Scope, node: Expr) -> Any:
     return None
 
 
-def reads_in_place(term: Term, buffer: int, layout: Layout, shifts: Shifts) -> bool:
-    """Whether a term reads of a buffer nothing but the element that the layout names."""
+def reads_in_place(
+    term: Term, buffer: int, layout: Layout, shifts: Shifts, is_apart: Callable[[Term], bool] = lambda load: False
+) -> bool:
+    """Whether a term reads of a buffer nothing but the element that the layout names, and what is apart from all."""
     if buffer not in term.reads:
         return True
     own = (buffer, layout, tuple(stride for _, stride in shifts)), tuple(by for by, _ in shifts)
     if buffer in frozenset().union(*(by.reads for by, _ in shifts)):
         return False
-    return all(
-        (each.static, each.args) == own for each in in_order([term]) if each.op == "load" and each.static[0] == buffer
-    )
+    loads = (each for each in in_order([term]) if each.op == "load" and each.static[0] == buffer)
+    return all((each.static, each.args) == own or is_apart(each) for each in loads)
 
 
 def _rescue(scope: Scope, base: int, root: Expr, update: Expr) -> None:

@@ -17,6 +17,7 @@ from lamina.expr import OPS, Expr, Family, Source, effects_of
 from lamina.expr.tree import map_args, nodes_of, operands, post_order
 from lamina.layout import Layout
 from lamina.layout.move import Movement, Reshape
+from lamina.program.apart import as_scalar, expanded
 from lamina.program.demand import Certain, Literal, Shared, decided, shared_by_branches
 from lamina.program.ranges import Range, range_of
 from lamina.program.record import (
@@ -64,6 +65,10 @@ class Whole:
             raise TooLarge(f"as a program it has more than {MOST_BUFFERS:,} buffers, which would take long to compile")
         self.buffers.append(Buffer(dtype, shape))
         return len(self.buffers) - 1
+
+    def scalar(self, term: Term, space: Shape) -> Term:
+        """A uniform term without the space, in terms of what no buffer was filled with."""
+        return expanded(as_scalar(term, space, self.terms), self.origins.filled, self.terms)
 
     def load(self, buffer: int) -> Term:
         """What fills a buffer, as a term over its shape."""

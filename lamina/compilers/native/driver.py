@@ -21,7 +21,7 @@ from lamina.compilers.native.parallel import IS_HERE
 from lamina.compilers.native.scalar import Value, call_intrinsic
 from lamina.compilers.native.types import BIT, BYTE, INDEX, POINTER, STATUS, in_memory, room
 from lamina.layout import Layout
-from lamina.program.lengths import as_scalar
+from lamina.program.apart import as_scalar
 from lamina.program.memory import Planned
 from lamina.program.record import (
     Block,
