@@ -49,6 +49,7 @@ from lamina.trace.state import (
 from lamina.trace.value import Kind, Unroll, Value
 
 _FEW = 8  # turns that are cheaper unrolled
+_FEW_IN_ALL = 50  # and of such loops in each other, turns times turns
 _MANY = 1000  # unrolled turns before a warning
 _TRIES = 12
 _PEELS = 4  # turns that run before a for to bind its variables: as many as a multi-step method looks back
@@ -67,9 +68,15 @@ def for_loop(items: Items, test: Test, body: Callable[[Any], None], get: Get, pu
     """Run or stage a ``for`` over items that have places."""
     count, since = items.count, next_serial()
     loop = Loop(test, lambda i: body(items.item(i)), get, put, tuple(names), frozenset(live), count, since)
-    if type(count) is int and count <= _FEW:
+    root = scope_now().root
+    around = root.few
+    if type(count) is int and count <= _FEW and count * around <= _FEW_IN_ALL:
         scope_now().note("unrolled", f"it has no more than {_FEW} turns")
-        _unrolled(loop, range(count))
+        root.few = around * max(count, 1)
+        try:
+            _unrolled(loop, range(count))
+        finally:
+            root.few = around
     else:
         _go_on(loop, count, 0)
 

@@ -141,6 +141,7 @@ class Scope:
         self.seen_arrays: dict[int, tuple[Any, Any]] = {}
         self.undo: list[Callable[[], Any]] = []
         self.risks = 0  # nodes that may raise at run time, of a root scope
+        self.few = 1  # turns of the loops around, unrolled for being few, one times another, of a root scope
         self._tensors: dict[int, _Captured] = {}
         self.captured_cells: dict[Expr, Cell] = {}
         self._all_tensors: list[_Captured] = []

@@ -679,3 +679,25 @@ def test_a_while_of_known_turns_that_needs_its_number() -> None:
         return y
 
     assert_agrees(program, lambda: (np.arange(1024.0),))
+
+
+def test_few_turns_in_few_turns_are_not_all_unrolled() -> None:
+    def program(x, n, m):
+        total, y = 0.0, x.copy()
+        for i in range(n):
+            for j in range(m):
+                for k in range(2):
+                    total = total + x[i] * x[j] - x[k]
+                    y[j] -= 0.5 * x[i]
+                if total > 30:
+                    break
+        for i in range(7):
+            y[i] += total
+        return y, total
+
+    x = np.linspace(0.5, 2.0, 8)
+    sizes = ((3, 8), (8, 3), (8, 8), (1, 0), (0, 8), (5, 5))
+    for n, m in sizes:
+        assert_agrees(lambda x, n=n, m=m: program(x, n, m), lambda: (x.copy(),))
+    found = {size: whiles(lambda x, size=size: program(x, *size), x) for size in sizes}
+    assert found == {(3, 8): 0, (8, 3): 0, (8, 8): 8, (1, 0): 0, (0, 8): 0, (5, 5): 0}
