@@ -474,7 +474,8 @@ class Rewriter(ast.NodeTransformer):
 
     def visit_Name(self, node: ast.Name) -> Any:
         """An array from outside means the traced one, which is read when the program runs."""
-        is_ours = node.id in self.locals - self.names.outer or node.id in self.around or node.id.startswith("_lamina")
+        is_local = node.id in self.locals and node.id not in self.names.outer
+        is_ours = is_local or node.id in self.around or node.id.startswith("_lamina")
         return node if is_ours or not isinstance(node.ctx, ast.Load) else _place(_runtime("seen", node), node)
 
     def visit_comprehension(self, node: ast.comprehension) -> Any:
