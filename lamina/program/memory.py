@@ -241,11 +241,12 @@ class _Planner:
     def _while(self, loop: While, last: dict[int, int], place: int, done: list[Instruction]) -> None:
         outside = self.borrowed, self.around, self.reserved
         self.borrowed = set(self.borrowed)
+        held = [self.find(initial) for initial in loop.initial]
         for initial, param, output in zip(loop.initial, loop.params, loop.body.outputs, strict=True):
             if output == param:  # the loop only reads it
                 self._take(param, initial, last)
                 self.borrowed.add(self.find(param))
-            elif self._is_free(initial, place) and loop.initial.count(initial) == 1 and param not in self.apart:
+            elif self._is_free(initial, place) and held.count(self.find(initial)) == 1 and param not in self.apart:
                 self._take(param, initial, last)
             else:
                 done.append(Copy(param, initial, "the loop changes it", loop.source))

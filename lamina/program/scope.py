@@ -14,7 +14,7 @@ from typing import Any
 from lamina import dtype as dt
 from lamina.dtype import DType
 from lamina.expr import OPS, Expr, Family, Source, effects_of
-from lamina.expr.tree import map_args, nodes_of, operands, post_order
+from lamina.expr.tree import all_nodes, map_args, nodes_of, operands, post_order
 from lamina.layout import Layout
 from lamina.layout.move import Movement, Reshape
 from lamina.program.apart import as_scalar, expanded
@@ -385,7 +385,7 @@ class Scope:
         alone = Expr(node.op, args, node.dtype, node.shape, node.source)
         kinds = zip(node.dtype, node.shape, strict=True) if node.has_several else [(node.dtype, node.shape)]
         results = tuple(self.whole.buffer(dtype, shape) for dtype, shape in kinds)
-        kind = "callback" if node.op in _CALLBACKS else "library call"
+        kind = "callback" if any(each.op in _CALLBACKS for each in all_nodes(alone)) else "library call"
         self.instructions.append(Library(alone, tuple(given), results, kind, node.source))
         self.filled(node, results)
 

@@ -16,12 +16,16 @@ import pytest
 import lamina
 from examples.gallery import GALLERY, Entry
 from examples.gallery.running import differences as gallery_differences
+from lamina.compilers.native import compile_graph as compile_native
 from lamina.compilers.native import jit
 from lamina.compilers.native.execute import executable
 from lamina.compilers.native.support import is_native
+from lamina.expr import Expr, Graph, build, with_effects
+from lamina.layout import Layout
 from lamina.program import fuse, lower
 from lamina.program.memory import plan
 from lamina.testing import run_compiler_suite
+from tests.expr.graphs import param
 from tests.support.random_programs import program
 from tests.support.undecorated import falls_back
 
@@ -373,6 +377,40 @@ def test_what_a_callback_is_shown_stays() -> None:
         return y
 
     assert native(f)(np.ones(3)).tolist() == [9, 2, 2] and shown[0].tolist() == [2, 2, 2]
+
+
+def test_two_loops_that_start_from_one_memory() -> None:
+    """The first only reads it, so its result is that memory too, and the second one may not take it."""
+    x = param(0, lamina.float64, (5,))
+    start, one, two = (Expr("constant", (n,), lamina.int64, ()) for n in (0, 1, 2))
+
+    def loop(turn, *initial):
+        arg = tuple(param(i, node.dtype, node.shape) for i, node in enumerate((start, *initial)))
+        body = (build("add", arg[0], one), *turn(*arg[1:]))
+        return build("while", (start, *initial), arg, build("less", arg[0], two), body)
+
+    y = build("sqrt", x)  # which is computed once
+    same = build("elem", loop(lambda a: (a,), y), 1)
+    both = loop(lambda a, b: (build("square", a), b), y, same)
+    graph = Graph((x,), [build("elem", both, 2), build("elem", both, 1)])
+    given = np.arange(5.0)
+    for came, expected in zip(compile_native(graph)(given**2), (given, given**4), strict=True):
+        np.testing.assert_array_equal(came, expected)
+
+
+def test_what_a_called_function_shows_stays() -> None:
+    shown: list[np.ndarray] = []
+    x = param(0, lamina.float64, (4,))
+    y = build("concat", (x, x), 0)
+    fun_param = param(0, lamina.float64, (8,))
+    hook = build("hook", fun_param, "shown", shown.append)
+    call = build("call", build("fun", (fun_param,), with_effects((hook,), hook), "inner"), (y,))
+    update = build("update", y, Layout((4,), (2,), 0), (), (), build("negative", x))
+    graph = Graph((x,), [update], (call,))
+    given = np.arange(4.0)
+    (came,) = compile_native(graph)(given)
+    assert came.tolist() == [0, 1, -1, 3, -2, 1, -3, 3]
+    assert [each.tolist() for each in shown] == [[0, 1, 2, 3, 0, 1, 2, 3]]
 
 
 def test_arrays_that_change_places_in_a_loop(rng) -> None:
