@@ -13,13 +13,13 @@ _FRESH = {*OPS, "update", "runtime_call"} - {"bitcast"}
 def may_alias(node: Expr, ops: frozenset[str]) -> bool:
     """Whether the value of a node may be memory of a node of one of these ops."""
     sources = walk([node], _sources)
-    is_same_dtype = not any(map(_is_recast, sources))
+    is_same_dtype = not any(each.op == "bitcast" or is_recast(each) for each in sources)
     return any(each.op in ops and (not is_same_dtype or each.dtype == node.dtype) for each in sources)
 
 
-def _is_recast(node: Expr) -> bool:
-    """Whether a value may be memory of another dtype."""
-    return node.op == "bitcast" or (node.op == "view" and node.dtype != node.args[0].dtype)
+def is_recast(node: Expr) -> bool:
+    """Whether a node is memory that is seen as another dtype."""
+    return node.op == "view" and node.dtype != node.args[0].dtype
 
 
 def memories_of(node: Expr) -> set[Expr]:

@@ -17,6 +17,7 @@ from lamina.dtype import DType
 from lamina.expr import OPS, Expr
 from lamina.layout import move
 from lamina.operators import FUNCTIONS
+from lamina.trace.aliasing import is_recast
 from lamina.trace.bounded import Bounded
 from lamina.trace.scope import Cell, Scope, current, escaped, user_source
 from lamina.trace.value import Kind, Value
@@ -296,13 +297,12 @@ def apply_move(value: Value, movement: Any) -> Value:
     if value.cell is not None and type(value.cell) is not Cell and value.layout is None:
         chosen: Value = value.cell.moved(movement)
         return chosen
-    moved = emit_node("move", node_of(value), movement)
-    if value.cell is None or value.lengths:
-        return Value(moved, scope_now())
-    layout = value.whole_layout.move(movement)
-    if layout is None:
-        return Value(moved, scope_now())
-    return value.through(layout, value.shifts, node=moved)
+    node = node_of(value)
+    layout = None if value.cell is None or value.lengths else value.whole_layout.move(movement)
+    if layout is not None and is_recast(node):  # seen as another dtype, a part of a memory is less than all of it
+        return value.through(layout, value.shifts)
+    moved = emit_node("move", node, movement)
+    return Value(moved, scope_now()) if layout is None else value.through(layout, value.shifts, node=moved)
 
 
 def frozen(value: Value) -> Value:

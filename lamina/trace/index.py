@@ -17,6 +17,7 @@ from lamina import dtype as dt
 from lamina.array import Array, asarray
 from lamina.layout import Layout, move
 from lamina.trace.affine import is_at_least
+from lamina.trace.aliasing import is_recast
 from lamina.trace.bounded import Bounded
 from lamina.trace.build import (
     apply_move,
@@ -202,7 +203,8 @@ def select(x: Value, key: Key) -> Value:
     gathered = [item for item in key.items if item.what in (What.GATHER, What.REPEAT)]
     is_scalar = not key.has_ellipsis and not any(item.what in (What.SLICE, What.NEW) for item in key.items)
     is_view = all(item.index.kind is not Kind.ARRAY for item in gathered if item.what is What.GATHER)  # as in NumPy
-    if gathered and is_view and not key.is_advanced and not is_scalar and x.size and picked.cell is not None:
+    is_part = not is_scalar or (picked.cell is not None and is_recast(node_of(picked)))
+    if gathered and is_view and not key.is_advanced and is_part and x.size and picked.cell is not None:
         picked = _shifted(picked, key)
     elif gathered:
         picked = _gathered(picked, key, gathered)
