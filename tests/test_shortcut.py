@@ -17,7 +17,7 @@ def shortcuts(compiled: Any) -> int:
 
 
 def called(function: Any, *args: Any) -> Any:
-    compiled = lamina.defn(function, strict=True)
+    compiled = lamina.defn(function, compiler="evaluator", strict=True)
     compiled(*args)
     return compiled
 
