@@ -36,7 +36,7 @@ from lamina.expr.containers import flatten
 from lamina.expr.tree import all_nodes
 from lamina.results import returned
 from lamina.roots import overlaps_of
-from lamina.shortcut import Shortcut, form_of, key_of, only_strings, shortcut_of
+from lamina.shortcut import Shortcut, are_plain, form_of, key_of, shortcut_of
 from lamina.trace import python
 from lamina.trace.drawing import Drawing
 from lamina.trace.guards import Drawn, Guard, guards_of, set_state, state_of
@@ -45,7 +45,7 @@ from lamina.trace.staging import Traced, with_structure
 from lamina.trace.state import CannotMerge, Untraceable
 from lamina.trace.value import Pin, Unroll, Value
 
-_MANY_CASES = 16  # forms of calls that native code knows of one function
+_MANY_CASES = 64  # forms of calls that native code knows of one function
 _MANY_VALUES = 10  # retraces for one pinned number before a warning
 # What a trace ends with where the function runs as plain Python.
 CANNOT_TRACE = (Untraceable, Unroll, CannotMerge, ConcretizationError, NotImplementedError, RecursionError)
@@ -182,7 +182,7 @@ class Defn:
             given = (*args, *kwargs.values())
             is_flat = list(map(id, leaves)) == [id(each) for each in given if each is not None]
             kind, given = (tuple(kwargs), given) if is_flat else (structure, tuple(leaves))
-            is_clear = is_flat or only_strings((args, kwargs))
+            is_clear = is_flat or are_plain((args, kwargs))
             form = form_of(given, entry.traced, params, entry.guards) if is_clear else None
             case = form and case_of(form)
             if case is not None:

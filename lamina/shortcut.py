@@ -137,9 +137,16 @@ def form_of(args: Sequence[Any], traced: Traced, params: Sequence[int | Root], g
     return Form(taken, guards, written, results, build)
 
 
-def only_strings(containers: Any) -> bool:
-    """Whether all keys of dicts are strings: 1, True and 1.0 are equal as keys, and structures with them too."""
-    return all(type(key) is str for each in containers_in(containers) if isinstance(each, dict) for key in each)
+def are_plain(containers: Any) -> bool:
+    """Whether what is equal to these containers is like them.
+
+    1, True and 1.0 are equal as keys of a dict, and so may be what classes of the user's keep beside their leaves.
+    """
+    return all(
+        type(each) in (tuple, list) or (type(each) is dict and all(type(key) is str for key in each))
+        for each in containers_in(containers)
+        if each is not None
+    )
 
 
 def _is_behaved(array: Any, layout: Layout | None) -> bool:

@@ -1,6 +1,8 @@
 """Calls that native code takes over: which, and that they are right; and what it doesn't know goes the long way."""
 
+import dataclasses
 import gc
+import pickle
 import sys
 import threading
 import tracemalloc
@@ -248,6 +250,12 @@ def test_another_form_of_argument_is_seen(other) -> None:
     assert is_direct(compiled, line())
 
 
+def test_an_array_that_was_pickled_is_like_any_other() -> None:
+    compiled = taken_over(lambda x: x + 1, line())
+    x = pickle.loads(pickle.dumps(line()))
+    assert x.dtype is not line().dtype and is_direct(compiled, x)
+
+
 def test_arrays_of_another_class_are_seen() -> None:
     class Subclass(np.ndarray):
         pass
@@ -277,9 +285,9 @@ def test_numbers_of_another_type_or_value_are_seen() -> None:
 def test_many_forms_and_the_first_again() -> None:
     compiled = lamina.defn(lambda x: x + 1, compiler="native", strict=True)
     for _ in range(3):
-        for count in range(40):
+        for count in range(80):
             assert compiled(np.arange(count)).tolist() == list(range(1, count + 1))
-    assert is_direct(compiled, np.arange(39)) and len(compiled._cases[()]) <= 16
+    assert is_direct(compiled, np.arange(79)) and len(compiled._cases[()]) <= 64
 
 
 def test_what_changes_outside_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -409,6 +417,17 @@ def test_containers_of_another_structure_are_seen() -> None:
     ):
         assert not is_direct(compiled, other)
         assert compiled(other).tolist() == f(other).tolist()
+
+
+def test_containers_of_the_users_own_classes_stay_pythons() -> None:
+    @dataclasses.dataclass
+    class Pair:
+        x: np.ndarray
+        y: Any
+
+    compiled = taken_over(lambda pair: pair.x + pair.y, Pair(line(), 1))
+    assert not compiled._direct
+    assert compiled(Pair(line(), 1.5))[0] == 1.5
 
 
 def test_one_array_given_twice() -> None:

@@ -257,7 +257,7 @@ def _argument_row(tables: Tables, taken: Taken) -> tuple[int, int, int, int]:
         return which, _form(tables, like, _ALIGNED | _WRITABLE), -taken.before, place
     if taken.param is not None and kind in _NUMBERS:
         return _NUMBERS[kind], id(kind), id(True), 0
-    if taken.param is not None and isinstance(like, np.generic) and like.itemsize <= SCRATCH:
+    if taken.param is not None and kind in _SCALARS:
         return Kind.SCALAR, id(kind), 0, 0
     if taken.param is None and kind is float:
         return Kind.THIS_FLOAT, id(kind), struct.unpack("q", struct.pack("d", like))[0], 0
@@ -269,6 +269,7 @@ def _argument_row(tables: Tables, taken: Taken) -> tuple[int, int, int, int]:
 
 
 _NUMBERS = {float: Kind.FLOAT, int: Kind.INT, bool: Kind.BOOL}
+_SCALARS = frozenset(np.dtype(code).type for code in "?bhilqBHILQefdFD")
 _CONSTANTS = (bool, str, bytes, type, type(None))  # what is the same for as long as it is this very object
 
 

@@ -158,6 +158,7 @@ API: dict[str, tuple[Any, Sequence[Any]]] = {
 }
 # NumPy's have no names but places in a table.
 NUMPY_API: dict[str, tuple[Any, Sequence[Any], int]] = {
+    "PyArray_EquivTypes": (BYTE, [POINTER, POINTER], 182),
     "PyArray_NewFromDescr": (POINTER, [POINTER, POINTER, STATUS, POINTER, POINTER, POINTER, STATUS, POINTER], 94),
     "PyArray_Scalar": (POINTER, [POINTER, POINTER, POINTER], 60),
     "PyArray_ScalarAsCtype": (ir.VoidType(), [POINTER, POINTER], 62),
@@ -277,7 +278,10 @@ def _is_form(module: ir.Module) -> None:
     thing, form = w.args
     no = BIT(0)
     w.unless(w.is_equal(w.field(thing, Field.TYPE), w.address(form, 0)), no)
-    w.unless(w.is_equal(w.field(thing, Field.DTYPE), w.address(form, 1)), no)
+    dtype, expected = w.field(thing, Field.DTYPE), w.address(form, 1)
+    with w.b.if_then(w.b.not_(w.is_equal(dtype, expected)), likely=False):  # an array that was pickled has its own
+        is_alike = w.call("PyArray_EquivTypes", dtype, expected)
+        w.unless(w.b.icmp_unsigned("!=", is_alike, BYTE(0)), no)
     flags = w.b.zext(w.field(thing, Field.FLAGS, STATUS), INDEX)
     w.unless(w.is_equal(w.b.and_(flags, w.word(form, 2)), w.word(form, 3)), no)
     axes = w.b.zext(w.field(thing, Field.AXES, STATUS), INDEX)
