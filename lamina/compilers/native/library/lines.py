@@ -164,30 +164,45 @@ def copy_line(
 
 def copy_matrix(
     b: ir.IRBuilder,
-    dtype: DType,
     shape: Sequence[int],
+    dtype: DType,
     origin: Value,
     strides: Sequence[int],
+    target_dtype: DType,
     target: Value,
     target_strides: Sequence[int],
 ) -> None:
     """Copy a matrix, several columns side by side, as they are in the same lines of the cache."""
+    sides = ((dtype, origin, strides), (target_dtype, target, target_strides))
 
     def part(first: Value, count: int) -> None:
         def row(i: Value) -> None:
             for place in range(count):
                 j = b.add(first, INDEX(place))
                 source, aim = (
-                    element_at(b, memory, dtype, b.add(b.mul(i, INDEX(down)), b.mul(j, INDEX(along))))
-                    for memory, (down, along) in ((origin, strides), (target, target_strides))
+                    element_at(b, memory, own, b.add(b.mul(i, INDEX(down)), b.mul(j, INDEX(along))))
+                    for own, memory, (down, along) in sides
                 )
-                copy(b, dtype, source, aim)
+                if dtype == target_dtype:
+                    copy(b, dtype, source, aim)
+                else:
+                    store(b, target_dtype, rounded(b, load(b, dtype, source), target_dtype), aim)
 
         repeat(b, shape[0], row)
 
     whole = shape[1] // _SIDE_BY_SIDE
     repeat(b, whole, lambda number: part(b.mul(number, INDEX(_SIDE_BY_SIDE)), _SIDE_BY_SIDE))
     repeat(b, shape[1], lambda j: part(j, 1), start=whole * _SIDE_BY_SIDE)
+
+
+def rounded(b: ir.IRBuilder, element: Element, dtype: DType) -> Element:
+    """A float or a complex number as another dtype of its kind."""
+    if type(element) is tuple:
+        return tuple(rounded(b, part, part_of(dtype)) for part in element)
+    kind = in_memory(dtype)
+    if element.type == kind:
+        return element
+    return (b.fpext if dtype is dt.float64 else b.fptrunc)(element, kind)
 
 
 _SIDE_BY_SIDE = 8

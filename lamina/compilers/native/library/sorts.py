@@ -55,9 +55,9 @@ def emit_sort(call: Call) -> None:
 
     def lines(at: list[Value], first: Value, width: int) -> None:
         origin, target = (each.at(b, [*others, last], [*at, first]) for each in (x, result))
-        copy_matrix(b, dtype, (count, width), origin, (strides[axis], strides[last]), scratch, (1, count))
+        copy_matrix(b, (count, width), dtype, origin, (strides[axis], strides[last]), dtype, scratch, (1, count))
         repeat(b, width, lambda k: _sort(call, element_at(b, scratch, dtype, b.mul(k, INDEX(count))), count))
-        copy_matrix(b, dtype, (count, width), scratch, (1, count), target, (own[axis], own[last]))
+        copy_matrix(b, (count, width), dtype, scratch, (1, count), dtype, target, (own[axis], own[last]))
 
     def all_lines(at: list[Value]) -> None:
         whole, rest = divmod(shape[last], several)

@@ -23,7 +23,7 @@ PREFIX = "lamina."
 
 _PRODUCTS = ("gemm", "gemv", "syrk")
 _DOTS = ("sdot", "ddot", "cdotu_sub", "zdotu_sub")
-_FACTORIZATIONS = ("gesv", "getrf", "potrf")
+_FACTORIZATIONS = ("gesv", "getrf", "potrf", "syevd", "heevd", "gesdd", "geqrf", "orgqr", "ungqr")
 
 # How builds of BLAS and LAPACK spell the names: those of NumPy's wheels, of OpenBLAS, of Apple, of everybody.
 _SPELLINGS = (
