@@ -7,6 +7,7 @@ from lamina.explain.report import Copy, Kernel, Memory, Operand, Operation
 from lamina.expr import Expr, Source, describe
 from lamina.layout import Layout
 from lamina.program import record
+from lamina.program.arena import arranged
 from lamina.program.memory import Planned
 from lamina.program.record import Block, Cond, Instruction, Library, Store, Term, While, blocks_of, instructions_of
 
@@ -196,10 +197,11 @@ class Account:
         given = {self.memory[buffer] for buffer in (*self.program.params, *self.program.tensors)}
         returned = {self.memory[buffer] for buffer in results} - given
         touched = {self.memory[buffer] for buffer in _filled(self.program.block)} - given - returned
+        arrays = {each: buffers[each].nbytes for each in sorted(touched) if buffers[each].numel != 1}
         return Memory(
             sum(buffers[each].nbytes for each in given if buffers[each].shape),
             sum(buffers[each].nbytes for each in returned),
-            sum(buffers[each].nbytes for each in touched if buffers[each].numel != 1),
+            arranged(self.program.block.instructions, self.memory, arrays, given | returned)[1],
         )
 
 

@@ -22,6 +22,7 @@ from lamina.compilers.native.scalar import Value, call_intrinsic
 from lamina.compilers.native.types import BIT, BYTE, INDEX, POINTER, STATUS, in_memory, room
 from lamina.layout import Layout
 from lamina.program.apart import as_scalar
+from lamina.program.arena import arranged
 from lamina.program.memory import Planned
 from lamina.program.record import (
     Block,
@@ -220,24 +221,16 @@ class Segment:
         self.external = list(external)
         self.name = name
         self.is_written = False
-        self.arena_bytes = 0
-        self.places: dict[int, int] = {}  # of the arrays in the arena
-        self.locals: dict[int, None] = {}  # scalars
-        for memory in dict.fromkeys(module.memory[buffer] for buffer in touched(instructions)):
-            if memory not in external:
-                self._place(memory)
+        own = dict.fromkeys(module.memory[buffer] for buffer in touched(instructions))
+        arrays = {
+            each: module.buffers[each].nbytes for each in own if each not in external and not module.is_scalar(each)
+        }
+        self.locals = [each for each in own if each not in external and module.is_scalar(each)]
+        self.places, self.arena_bytes = arranged(instructions, module.memory, arrays, self.external, ALIGNMENT)
         module.segments.append(self)
 
-    def _place(self, memory: int) -> None:
-        """A local variable for a scalar, a part of the arena for an array."""
-        buffer = self.module.buffers[memory]
-        if buffer.numel == 1:
-            self.locals[memory] = None
-        else:
-            self.places[memory] = self._taken(max(buffer.nbytes, 1))
-
     def _taken(self, nbytes: int) -> int:
-        """Where a part of the arena begins that nothing else has."""
+        """Where a part of the arena begins that no array has."""
         place = self.arena_bytes
         self.arena_bytes += -(-nbytes // ALIGNMENT) * ALIGNMENT
         return place
