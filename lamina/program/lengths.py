@@ -177,6 +177,8 @@ def _beyond(term: Term, held: Collection[Term]) -> Any:
             found[each] = False
         elif each.op == "constant":
             found[each] = each.dtype.numpy.type(each.static[0])
+        elif each.op == "cast" and args[0] is False:
+            found[each] = each.dtype.numpy.type(0)
         elif each.op == "logical_and":
             found[each] = False if False in args else None
         elif each.op == "where":

@@ -12,7 +12,7 @@ from lamina.expr import Expr, Source, effects_of, value_of
 from lamina.expr.tree import nodes_of
 from lamina.layout import Layout
 from lamina.layout.move import Broadcast, Permute, Range, Reshape, Slice
-from lamina.program.apart import are_apart
+from lamina.program.apart import are_apart, as_scalar
 from lamina.program.demand import decided
 from lamina.program.held import held_as
 from lamina.program.ranges import counted, grown, step_of
@@ -49,6 +49,10 @@ def _reduction(scope: Scope, node: Expr) -> Any:
     if count <= _FEW and count * value.weight <= _SHORT and not _has_length(value):
         scope.set(node, _combined(scope, node, value))
         return None
+    counted = _places_before(scope, node)
+    if counted is not None:
+        scope.set(node, counted)
+        return None
     term = scope.terms.make(node.op, (value,), node.dtype)
     buffer = scope.whole.buffer(node.dtype, node.shape)
     scope.kernel(x.shape, axes, Store(term, buffer, Layout.contiguous(node.shape)), node.source)
@@ -73,6 +77,22 @@ def _combined(scope: Scope, node: Expr, value: Term) -> Term:
         found = each if found is None else scope.terms.make(COMBINE[node.op], (found, each), node.dtype)
     assert found is not None
     return found
+
+
+def _places_before(scope: Scope, node: Expr) -> Term | None:
+    """How many places of a vector are before a length, where that is what is summed."""
+    x, _ = node.args
+    term = scope.value(x)
+    if node.op != "sum" or term.op != "cast" or len(x.shape) != 1 or node.dtype != dt.int64:
+        return None
+    condition = term.args[0]
+    if condition.op != "less" or not condition.args[1].is_uniform or condition.args[1].dtype != dt.int64:
+        return None
+    place, length = condition.args
+    if place.op != "position" or place.static != (_along(x.shape, 0),):
+        return None
+    bounds = (scope.terms.constant(number, dt.int64) for number in (0, x.shape[0]))
+    return scope.terms.make("clip", (as_scalar(length, x.shape, scope.terms), *bounds), dt.int64)
 
 
 def _place_of_extreme(scope: Scope, node: Expr) -> Any:

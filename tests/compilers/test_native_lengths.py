@@ -51,6 +51,9 @@ READS = {
     "gathered": lambda x, y, m, i: (x[np.argsort(y)[:i]] * y[:i]).sum(),
     "complex": lambda x, y, m, i: ((x[:i] + 1j * y[:i]) * 2j).imag.sum(),
     "deviation": lambda x, y, m, i: x[: i + 1].std(),
+    "mean": lambda x, y, m, i: x[: i + 1].mean() + m[: i + 1, 1].mean(),
+    "mean of rows": lambda x, y, m, i: m[: i + 1, : i + 1].mean(axis=1).max(),
+    "chosen": lambda x, y, m, i: (x[y < x[i]] - 1).sum() + x[x >= y[i]].shape[0],
     "masked": lambda x, y, m, i: x[: i + 1][y[: i + 1] > 0.5].sum(),
 }
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from llvmlite import ir
 
-from lamina.compilers.native.library import fourier, products, scans, sorts, spectra, systems
+from lamina.compilers.native.library import fourier, places, products, scans, sorts, spectra, systems
 from lamina.compilers.native.library.lines import Call, Operand
 from lamina.compilers.native.scalar import Value
 from lamina.compilers.native.types import BYTE, INDEX, POINTER, STATUS
@@ -33,6 +33,7 @@ _ROWS: dict[str, _Row] = {
     "searchsorted": _Row(sorts.can_search, sorts.emit_search),
     **dict.fromkeys(scans.OPS, _Row(scans.has_code, scans.emit)),
     **dict.fromkeys(spectra.OPS, _Row(spectra.has_code, spectra.emit)),
+    "true_places": _Row(places.has_code, places.emit),
     **dict.fromkeys(systems.OPS, _Row(systems.has_code, systems.emit)),
 }
 
