@@ -10,7 +10,7 @@ from lamina.operators import FUNCTIONS
 from lamina.trace.build import NUMBER_TYPES, as_value, node_of, reshape
 from lamina.trace.numbers import as_python
 from lamina.trace.objects import made
-from lamina.trace.state import Untraceable
+from lamina.trace.state import Decides, Untraceable
 from lamina.trace.value import Kind, Value
 
 _MOST = 1000  # elements of a list: each is a node of its own
@@ -60,6 +60,8 @@ def tolist_(x: Any, /) -> Any:
 
 def _no_number(x: Any, name: str) -> Value:
     value = as_value(x)
+    if value.code is not None:
+        raise Decides(f"{name}() of a number that may be Python's or NumPy's")
     if value.kind is Kind.NUMBER:
         raise AttributeError(f"{NUMBER_TYPES[value.dtype].__name__!r} object has no attribute {name!r}")
     node_of(value)  # which is an error for a value that escaped from its scope

@@ -29,6 +29,7 @@ from lamina.trace.choice import (
 )
 from lamina.trace.mixed import can_meet, code_of, codes_of, dtype_for, is_mixed, with_code
 from lamina.trace.names import RETURNED, RUNTIME
+from lamina.trace.objects import made
 from lamina.trace.scope import Cell, Scope
 from lamina.trace.state import CannotMerge, Poison, Unbound, is_array, is_decided, is_number
 from lamina.trace.value import Kind, Value
@@ -81,6 +82,7 @@ class Merge:
         self.is_once = tuple(any(effect.op != "check" for effect in side.effects) for side in (left, right))
         self.results: list[Any] = []
         self.merged: dict[tuple[int, int], Later] = {}
+        self.lists: dict[int, list[Any]] = {}  # of each list of one branch by id, that of the other
 
     # Which variables become what
 
@@ -105,6 +107,8 @@ class Merge:
             parts = [self.name(name, x, y) for x, y in zip(a, b, strict=True)]
             make = getattr(a, "_make", tuple)
             return Later(lambda: make(_now(part) for part in parts))
+        if type(a) is list and type(b) is list and len(a) == len(b) and self._is_own(a) and self._is_own(b):
+            return self._list(name, a, b)
         if type(a) is type(b) and isinstance(a, (str, bytes)) and a == b:
             return a
         if _can_vary(a) and _can_vary(b) and not is_decided(self.predicate):
@@ -130,6 +134,21 @@ class Merge:
         i = self._pair(node_of(to_dtype(x, dtype)), node_of(to_dtype(y, dtype)))
         j = self._pair(node_of(code_of(x)), node_of(code_of(y)))
         return Later(lambda: with_code(self._result(i, Kind.SCALAR), self._result(j), codes))
+
+    def _is_own(self, thing: Any) -> bool:
+        """Whether a Python object was made in a branch, so that nothing else knows it."""
+        known = self.scope.root.objects.get(id(thing))
+        return known is not None and known[0] is thing and known[1] is self.scope and known[2] > self.scope.depth
+
+    def _list(self, name: str, a: list[Any], b: list[Any]) -> Any:
+        """Two lists merged, item by item: variables of one list are of one list afterwards."""
+        key = id(a), id(b)
+        if self.lists.setdefault(id(a), b) is not b or self.lists.setdefault(id(b), a) is not a:
+            raise CannotMerge(f"{_shown(name)} is a list that is two variables in one of them alone")
+        if key not in self.merged:
+            items = [self.name(name, x, y) for x, y in zip(a, b, strict=True)]
+            self.merged[key] = Later(functools.cache(lambda: made([_now(item) for item in items])))
+        return self.merged[key]
 
     def _object(self, a: Value, b: Value) -> Any:
         """Two arrays merged: variables of one object are of one object afterwards."""

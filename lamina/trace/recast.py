@@ -15,6 +15,7 @@ from lamina.operators import FUNCTIONS
 from lamina.trace.build import NUMBER_TYPES, as_value, decayed, emit, node_of, scope_now
 from lamina.trace.choice import choice_at
 from lamina.trace.order import in_order_of
+from lamina.trace.state import Decides
 from lamina.trace.value import Kind, Value
 
 
@@ -34,6 +35,8 @@ def part(name: str, value: Value) -> Value:
 def _view(x: Any, dtype: Any = None, type: Any = None) -> Value:
     """``x.view(dtype, type)`` of a traced array or scalar."""
     value = as_value(x)
+    if value.code is not None:
+        raise Decides("view() of a number that may be Python's or NumPy's")
     if value.kind is Kind.NUMBER:
         raise AttributeError(f"{NUMBER_TYPES[value.dtype].__name__!r} object has no attribute 'view'")
     node_of(value)  # which is an error for a value that escaped from its scope

@@ -59,7 +59,27 @@ def written_later(x):
     return first, rows, x.item(1)
 
 
-@pytest.mark.parametrize("program", [items, kinds, weak, lists, in_loops, written_later])
+def of_one_of_two(x):
+    either = x if x[0, 0] > 0 else (x > 1)
+    turned = x if x[0, 1] > 0 else x[:, ::-1]
+    rows = either.tolist()
+    rows.append(either[0, 0].item())
+    return rows, turned.tolist(), turned.item(1), either.item(0)
+
+
+def lists_of_branches(x):
+    if x[0, 0] > 0:
+        first = second = [x[0, 0], 1.0]
+    else:
+        first = second = [x[0, 1].item(), 2.0]
+    second[1] += 5
+    first.append(x.sum())
+    return first, second, first is second
+
+
+@pytest.mark.parametrize(
+    "program", [items, kinds, weak, lists, in_loops, written_later, of_one_of_two, lists_of_branches]
+)
 def test_numbers_and_lists_of_them(program) -> None:
     assert_agrees(program, *MAKERS)
 
@@ -86,6 +106,21 @@ def test_errors_are_numpys(program) -> None:
     assert_agrees(program, lambda: (matrix(),))
     theirs, ours = (outcome(each, (matrix(),))[0] for each in (program, lamina.defn(program, strict=True)))
     assert not isinstance(theirs, (ValueError, AttributeError)) or str(ours) == str(theirs)
+
+
+@pytest.mark.parametrize("is_first", [True, False])
+def test_a_list_that_is_two_in_one_branch_alone_runs_as_it_is(is_first: bool) -> None:
+    def program(x):
+        if x[0] > 0:
+            first = second = [x[0]]
+        else:
+            first, second = [x[1]], [x[1]]
+        second[0] = 7.0
+        return first, second
+
+    given = np.array([1.0 if is_first else -1.0, 2.0])
+    with pytest.warns(lamina.errors.LaminaWarning, match="is a list that is two variables in one of them alone"):
+        assert lamina.defn(program)(given) == program(given)
 
 
 def test_many_elements_are_no_list_of_numbers() -> None:
