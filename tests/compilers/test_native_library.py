@@ -1,6 +1,7 @@
 """Library calls from native code: products, cumulative ops, sorts, factorisations, against NumPy."""
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import numpy as np
@@ -8,7 +9,7 @@ import pytest
 
 import lamina
 from lamina.compilers.native import planned
-from lamina.compilers.native.library import has_code
+from lamina.compilers.native.library import has_code, symbols
 from lamina.program.record import Library, instructions_of
 
 TOLERANCE = {np.float32: 1e-5, np.float64: 1e-13, np.complex64: 1e-5, np.complex128: 1e-13, np.int32: 0.0}
@@ -335,3 +336,29 @@ def test_a_rolling_sort_is_one_call() -> None:
         return out
 
     check(medians, numbers(np.float64, 300), op="sort")
+
+
+# What may be missing, and who may call
+
+
+def everything(x: np.ndarray) -> tuple[np.ndarray, ...]:
+    line = np.sort(x.ravel())
+    return x @ x.T, np.linalg.inv(x), np.cumsum(x, axis=0), line, np.argsort(x), np.searchsorted(line, x)
+
+
+def test_without_the_libraries_the_evaluator_computes(monkeypatch: pytest.MonkeyPatch) -> None:
+    x = numbers(np.float64, 20, 20)
+    monkeypatch.setattr(symbols, "provided", dict)
+    with pytest.raises(AssertionError, match="'sort', 'matmul', 'inv', 'argsort'"):
+        calls_of(everything, x)
+    check(everything, x, tolerance=1e-12)
+
+
+def test_many_threads_call_at_once() -> None:
+    compiled = lamina.defn(everything, compiler="native", strict=True)
+    arrays = [numbers(np.float64, 60, 60, seed=seed) for seed in range(8)]
+    expected = [compiled(x) for x in arrays]
+    with ThreadPoolExecutor(4) as pool:
+        for _ in range(5):
+            for want, got in zip(expected, pool.map(compiled, arrays), strict=True):
+                assert all(map(np.array_equal, want, got))

@@ -99,6 +99,14 @@ def store(b: ir.IRBuilder, dtype: DType, value: Element, address: Value, lanes: 
     b.store(value, address, align=dtype.numpy.alignment)
 
 
+def splat(b: ir.IRBuilder, value: Value, lanes: int) -> Value:
+    """A value in every lane."""
+    if lanes == 1:
+        return value
+    first = b.insert_element(ir.Constant(vector(value.type, lanes), ir.Undefined), value, INDEX(0))
+    return b.shuffle_vector(first, first, ir.Constant(vector(ir.IntType(32), lanes), [0] * lanes))
+
+
 def computed(b: ir.IRBuilder, op: str, dtype: DType, args: Sequence[Element], lanes: int = 1) -> Element:
     """An elementwise op of elements of one dtype."""
     table = pairs.ROWS if dtype.kind == "complex" else scalar.ROWS

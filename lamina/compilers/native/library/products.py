@@ -9,9 +9,19 @@ from collections.abc import Sequence
 from llvmlite import ir
 
 from lamina.compilers.native.library import symbols
-from lamina.compilers.native.library.lines import Call, Operand, element_at, load, repeat, repeat_over, store, zero
+from lamina.compilers.native.library.lines import (
+    Call,
+    Operand,
+    element_at,
+    load,
+    repeat,
+    repeat_over,
+    splat,
+    store,
+    zero,
+)
 from lamina.compilers.native.scalar import Value
-from lamina.compilers.native.types import COMPUTED, INDEX, in_memory, part_of, vector
+from lamina.compilers.native.types import COMPUTED, INDEX, in_memory, part_of
 from lamina.dtype import DType
 from lamina.layout.move import Permute
 from lamina.program.held import Held, held_as
@@ -148,7 +158,6 @@ def _integers(call: Call, x: Operand, y: Operand, places: Sequence[Value]) -> No
     (rows, inner), columns, b = x.layout.shape[-2:], y.layout.shape[-1], call.builder
     lanes = max(call.vector_bytes // x.dtype.numpy.itemsize, 1)
     whole = columns // lanes * lanes
-    kind = in_memory(x.dtype)
 
     def row(i: Value) -> None:
         start = b.mul(i, INDEX(columns))
@@ -163,12 +172,7 @@ def _integers(call: Call, x: Operand, y: Operand, places: Sequence[Value]) -> No
 
             def several(j: Value, lanes: int) -> None:
                 to, origin = (element_at(b, memory, x.dtype, j) for memory in (own, other))
-                factor = number
-                if lanes > 1:
-                    factor = b.insert_element(ir.Constant(vector(kind, lanes), ir.Undefined), number, INDEX(0))
-                    everywhere = ir.Constant(vector(ir.IntType(32), lanes), [0] * lanes)
-                    factor = b.shuffle_vector(factor, factor, everywhere)
-                product = b.mul(factor, load(b, x.dtype, origin, lanes))
+                product = b.mul(splat(b, number, lanes), load(b, x.dtype, origin, lanes))
                 store(b, x.dtype, b.add(load(b, x.dtype, to, lanes), product), to, lanes)
 
             repeat(b, whole // lanes, lambda number: several(b.mul(number, INDEX(lanes)), lanes))

@@ -18,10 +18,11 @@ from lamina.compilers.native.library.lines import (
     load,
     repeat,
     repeat_over,
+    splat,
     store,
 )
 from lamina.compilers.native.scalar import Value
-from lamina.compilers.native.types import INDEX, POINTER, STATUS, in_register, splat_constant
+from lamina.compilers.native.types import COMPUTED, INDEX, POINTER, STATUS, in_register, splat_constant
 from lamina.dtype import DType
 from lamina.program.record import Library
 
@@ -170,35 +171,64 @@ def _expect_memory(call: Call, status: Value) -> None:
 
 def can_search(library: Library) -> bool:
     """Whether elements of the dtype are compared by native code."""
-    return library.node.args[0].dtype.kind in ("bool", "signed", "unsigned", "float") and symbols.are_here(
-        f"sort_{library.node.args[0].dtype}"
-    )
+    dtype = library.node.args[0].dtype
+    return dtype in COMPUTED and dtype.kind != "complex"
 
 
 def emit_search(call: Call) -> None:
-    """Write a search for each value, by halves; how many steps it takes depends on the number of elements alone."""
-    (x, values), (result,), side, b = call.operands, call.results, call.node.args[2], call.builder
-    axes, dtype = range(values.layout.rank), values.dtype
-    (count,) = x.layout.shape
+    """Write a search for each value: of few elements those before it are counted, of many it is found by halves."""
+    (x, values), (result,), b = call.operands, call.results, call.builder
+    (count,), shape = x.layout.shape, values.layout.shape
+    search = _count_before if count <= _FEW else _by_halves
+    is_run = count <= _FEW and values.layout.rank > 0 and values.layout.strides[-1] == 1
+    lanes = call.vector_bytes // values.dtype.numpy.itemsize if is_run else 1
+    axes, last = range(values.layout.rank), shape[-1] if shape else 1
+    whole = last // lanes * lanes
 
-    def is_less(first: Value, second: Value) -> Value:
-        less = computed(b, "less", dtype, (first, second))
-        if dtype.kind != "float":
-            return less
-        nans = [computed(b, "isnan", dtype, (each,)) for each in (first, second)]
-        return b.or_(less, b.and_(b.not_(nans[0]), nans[1]))
+    def line(at: list[Value]) -> None:
+        def several(place: Value, lanes: int) -> None:
+            indices = [*at, place][: values.layout.rank]
+            value = load(b, values.dtype, values.at(b, axes, indices), lanes)
+            store(b, dt.int64, search(call, value, lanes), result.at(b, axes, indices), lanes)
 
-    def search(at: list[Value]) -> None:
-        value = load(b, dtype, values.at(b, axes, at))
-        first: Value = INDEX(0)
-        left = count
-        while left:
-            half = (left + 1) // 2
-            place = b.add(first, INDEX(half - 1))
-            element = load(b, dtype, x.at(b, [0], [place]))
-            is_before = is_less(element, value) if side == "left" else b.not_(is_less(value, element))
-            first = b.select(is_before, b.add(first, INDEX(half)), first)
-            left -= half
-        store(b, dt.int64, first, result.at(b, axes, at))
+        repeat(b, whole // lanes, lambda number: several(b.mul(number, INDEX(lanes)), lanes))
+        repeat(b, last, lambda place: several(place, 1), start=whole)
 
-    repeat_over(b, values.layout.shape, search)
+    repeat_over(b, shape[:-1], line)
+
+
+def _count_before(call: Call, value: Value, lanes: int) -> Value:
+    x, b = call.operands[0], call.builder
+    found = splat_constant(INDEX, lanes, 0)
+    for place in range(x.layout.shape[0]):
+        element = load(b, x.dtype, x.at(b, [0], [INDEX(place)]))
+        is_before = _is_before(call, splat(b, element, lanes), value, lanes)
+        found = b.add(found, b.zext(is_before, found.type))
+    return found
+
+
+def _by_halves(call: Call, value: Value, lanes: int) -> Value:
+    """How many steps it takes depends on the number of elements alone."""
+    x, b = call.operands[0], call.builder
+    first: Value = INDEX(0)
+    left = x.layout.shape[0]
+    while left:
+        half = (left + 1) // 2
+        element = load(b, x.dtype, x.at(b, [0], [b.add(first, INDEX(half - 1))]))
+        first = b.select(_is_before(call, element, value, lanes), b.add(first, INDEX(half)), first)
+        left -= half
+    return first
+
+
+def _is_before(call: Call, element: Value, value: Value, lanes: int) -> Value:
+    """Whether the place of a value is behind an element; NaN is greater than all others."""
+    b, dtype, is_left = call.builder, call.operands[0].dtype, call.node.args[2] == "left"
+    pair = (element, value) if is_left else (value, element)
+    less = computed(b, "less", dtype, pair, lanes)
+    if dtype.kind == "float":
+        nans = [computed(b, "isnan", dtype, (each,), lanes) for each in pair]
+        less = b.or_(less, b.and_(b.not_(nans[0]), nans[1]))
+    return less if is_left else b.not_(less)
+
+
+_FEW = 24
