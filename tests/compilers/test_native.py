@@ -570,3 +570,37 @@ def test_casts_to_and_from_floats_of_16_bits(origin, dtype, rng) -> None:
     few = numbers[np.abs(numbers.astype(np.float32)) < 250]
     few = few if np.dtype(origin).kind in "fbi" else few[few >= 0]
     np.testing.assert_array_equal(native(lambda x: x.astype(origin))(few), few.astype(origin))
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+@pytest.mark.parametrize("shape", [(5, 7), (33, 17), (3, 400), (400, 3), (2, 70_001)])
+def test_sums_of_complex_numbers(shape, dtype, rng) -> None:
+    """Of whole numbers, so that any order gives the same."""
+    z, w = ((rng.integers(-9, 9, shape) + 1j * rng.integers(-9, 9, shape)).astype(dtype) for _ in range(2))
+
+    def f(z, w):
+        return z.sum(), z.sum(axis=0), (z * w).sum(axis=1), z[::-1].sum(axis=1), z @ w[0], z[:4, :4].T @ w[:4, :4]
+
+    assert is_native(lamina.trace(lambda z: z.sum(), z).outputs)
+    for result, expected in zip(native(f)(z, w), f(z, w), strict=True):
+        assert result.dtype == expected.dtype
+        np.testing.assert_array_equal(result, expected)
+
+
+@pytest.mark.parametrize("dtype", [np.complex64, np.complex128])
+@np.errstate(all="ignore")
+def test_the_exponential_of_complex_numbers(dtype, rng) -> None:
+    real = dtype(0).real.dtype
+    special = np.array([0.0, -0.0, 1.0, -2.5, np.inf, -np.inf, np.nan, 89.5, 710.5, 715.0, -745.5, 1e-30], real)
+    z = np.concatenate(
+        [
+            (special[:, None] + np.zeros(1, dtype)).repeat(len(special), 1).ravel(),
+            (rng.standard_normal(999) * 30).astype(real).astype(dtype),
+        ]
+    )
+    z.imag = np.concatenate([np.tile(special, len(special)), (rng.standard_normal(999) * 30).astype(real)])
+    result, expected = native(np.exp)(z), np.exp(z.astype(np.complex128)).astype(dtype)
+    for part, right in ((result.real, expected.real), (result.imag, expected.imag)):
+        np.testing.assert_allclose(part, right, rtol=6 * np.finfo(real).eps, atol=np.finfo(real).smallest_subnormal * 4)
+        is_zero = right == 0
+        np.testing.assert_array_equal(np.signbit(part[is_zero]), np.signbit(right[is_zero]))

@@ -12,7 +12,8 @@ from lamina.compilers.native import narrow, scalar
 from lamina.compilers.native.scalar import Emit, Value
 from lamina.compilers.native.types import NARROW, in_register, splat_constant
 from lamina.compilers.native.vectors import halves
-from lamina.program.record import COMBINE, Term
+from lamina.dtype import DType
+from lamina.program.record import COMBINE
 
 CHUNK = 128  # additions to an accumulator before it goes to the total
 
@@ -23,15 +24,15 @@ class Accumulator:
     It takes `steps` elements in each lane. Where they are many, `flush` is to be called each CHUNK of them.
     """
 
-    def __init__(self, builder: ir.IRBuilder, term: Term, lanes: int, steps: int) -> None:
+    def __init__(self, builder: ir.IRBuilder, op: str, dtypes: Sequence[DType], lanes: int, steps: int) -> None:
         self.b = builder
-        self.term = term
+        self.op = op
+        self.dtypes = dtypes
         self.lanes = lanes
-        self.is_long = term.op == "sum" and term.dtype.kind == "float" and steps > 2 * CHUNK
-        self.dtypes = [arg.dtype for arg in term.args]
+        self.is_long = op == "sum" and dtypes[0].kind == "float" and steps > 2 * CHUNK
         starts = self._identities()
         if self.is_long:
-            starts += [starts[0], splat_constant(in_register(term.dtype), lanes, 0.0)]
+            starts += [starts[0], splat_constant(in_register(dtypes[0]), lanes, 0.0)]
         with builder.goto_entry_block():
             self.slots = [builder.alloca(start.type) for start in starts]
         for slot, start in zip(self.slots, starts, strict=True):
@@ -39,7 +40,7 @@ class Accumulator:
 
     def _identities(self) -> list[ir.Constant]:
         """What the parts start from."""
-        first = scalar.identity(self.term.op, self.dtypes[0])
+        first = scalar.identity(self.op, self.dtypes[0])
         numbers = [first, dt.int64.max][: len(self.dtypes)]
         pairs = zip(self.dtypes, numbers, strict=True)
         return [splat_constant(in_register(dtype), self.lanes, number) for dtype, number in pairs]
@@ -47,8 +48,8 @@ class Accumulator:
     def _combined(self, lanes: int, x: Sequence[Value], y: Sequence[Value]) -> list[Value]:
         emit = Emit(self.b, self.dtypes[0], lanes)
         if len(self.dtypes) == 2:
-            return scalar.first_extreme(emit, self.term.op, x, y)
-        return [scalar.ROWS[COMBINE[self.term.op]](emit, *x, *y)]
+            return scalar.first_extreme(emit, self.op, x, y)
+        return [scalar.ROWS[COMBINE[self.op]](emit, *x, *y)]
 
     def _held(self) -> list[Value]:
         return [self.b.load(slot, typ=slot.type.pointee) for slot in self.slots]
@@ -78,10 +79,34 @@ class Accumulator:
         if self.is_long:
             _, total, error = values
             # an infinite sum has a NaN for its error, and one without an error keeps the sign of its zero
-            zero = splat_constant(in_register(self.term.dtype), lanes, 0.0)
+            zero = splat_constant(in_register(self.dtypes[0]), lanes, 0.0)
             values = [b.select(b.fcmp_ordered("!=", error, zero), b.fadd(total, error), total)]
         while lanes > 1 and is_row:
             pairs = [halves(b, value, lanes) for value in values]
             lanes //= 2
             values = self._combined(lanes, [low for low, _ in pairs], [high for _, high in pairs])
-        return narrow.rounded(b, values[-1], self.term.dtype) if self.term.dtype in NARROW else values[-1]
+        dtype = self.dtypes[-1]
+        return narrow.rounded(b, values[-1], dtype) if dtype in NARROW else values[-1]
+
+
+class PairAccumulator:
+    """The sum of complex numbers: one of each part."""
+
+    def __init__(self, builder: ir.IRBuilder, dtype: DType, lanes: int, steps: int) -> None:
+        self.lanes = lanes
+        self.parts = [Accumulator(builder, "sum", [dtype.real], lanes, steps) for _ in range(2)]
+        self.is_long = self.parts[0].is_long
+
+    def add(self, values: Sequence[Value], mask: Value) -> None:
+        """Take one more number in each lane, or in those of a mask, where there is one."""
+        for part, value in zip(self.parts, values[0], strict=True):
+            part.add([value], mask)
+
+    def flush(self) -> None:
+        """Add the partial sums to the totals."""
+        for part in self.parts:
+            part.flush()
+
+    def result(self, is_row: bool) -> Value:
+        """What it comes to, in each lane; `is_row`: of all lanes."""
+        return tuple(part.result(is_row) for part in self.parts)

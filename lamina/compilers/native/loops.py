@@ -16,7 +16,7 @@ from llvmlite import ir
 
 from lamina import dtype as dt
 from lamina.compilers.native import narrow, pairs, scalar
-from lamina.compilers.native.accumulators import CHUNK, Accumulator
+from lamina.compilers.native.accumulators import CHUNK, Accumulator, PairAccumulator
 from lamina.compilers.native.axes import axes_of, layout_of
 from lamina.compilers.native.memory import Access
 from lamina.compilers.native.scalar import Emit, Value, call_intrinsic
@@ -215,25 +215,33 @@ class _Nest:
         needed = in_order([*(arg for term in reductions for arg in term.args), *(store.term for store in stores)])
         needed = [term for term in needed if self._level(term) > self.kept]
         accumulators = [self._accumulator(term) for term in reductions]
-        self._reduced_level(self.kept, needed, accumulators, stores)
-        for each in accumulators:
-            self.scopes[-1][each.term] = self._or_none(each.term, each.result(self.lane_axis >= self.kept))
+        taken = [term.args for term in reductions]
+        self._reduced_level(self.kept, needed, list(zip(accumulators, taken, strict=True)), stores)
+        for term, each in zip(reductions, accumulators, strict=True):
+            self.scopes[-1][term] = self._or_none(term, each.result(self.lane_axis >= self.kept))
 
     def _or_none(self, term: Term, value: Value) -> Value:
         """What a reduction comes to; a sum of no element is 0, not the -0.0 that it starts from."""
         ends = [end for level, end in self.ends.items() if level >= self.kept]
-        if term.op != "sum" or term.dtype.kind != "float" or not ends:
+        if term.op != "sum" or term.dtype.kind not in ("float", "complex") or not ends:
             return value
         is_empty = functools.reduce(self.b.or_, [self.b.icmp_signed("==", end, INDEX(0)) for end in ends])
+        if type(value) is tuple:
+            return tuple(self.b.select(is_empty, ir.Constant(part.type, None), part) for part in value)
         return self.b.select(is_empty, ir.Constant(value.type, None), value)
 
     def _reduced_level(
-        self, level: int, needed: Sequence[Term], accumulators: Sequence[Accumulator], stores: Sequence[Store]
+        self,
+        level: int,
+        needed: Sequence[Term],
+        accumulators: Sequence[tuple[Accumulator | PairAccumulator, Sequence[Term]]],
+        stores: Sequence[Store],
     ) -> None:
+        """The loops from one level on: accumulators take what their terms are."""
         if level > self.kept:
             self._compute([term for term in needed if self._level(term) == level])
         if level < len(self.axes):
-            long = [each for each in accumulators if each.is_long]
+            long = [each for each, _ in accumulators if each.is_long]
 
             def flush() -> None:
                 for each in long:
@@ -244,15 +252,18 @@ class _Nest:
             return
         for store in stores:
             self._store(store)
-        for each in accumulators:
+        for each, args in accumulators:
             mask = self.at.used(None, each.lanes) if self.lane_axis >= self.kept else None
-            each.add([self._value(arg, each.lanes) for arg in each.term.args], mask)
+            each.add([self._value(arg, each.lanes) for arg in args], mask)
 
-    def _accumulator(self, term: Term) -> Accumulator:
+    def _accumulator(self, term: Term) -> Accumulator | PairAccumulator:
         is_row = self.lane_axis >= self.kept
         lanes = self.lanes if is_row or any(map(self._is_vector, term.args)) else 1
         steps = math.prod(axis.extent for axis in self.axes[self.kept :])
-        return Accumulator(self.b, term, lanes, steps // self.lanes if is_row else steps)
+        steps = steps // self.lanes if is_row else steps
+        if term.dtype.kind == "complex":
+            return PairAccumulator(self.b, term.dtype, lanes, steps)
+        return Accumulator(self.b, term.op, [arg.dtype for arg in term.args], lanes, steps)
 
     def _each(self, level: int, body: Callable[[], None], after: Callable[[], None] | None = None) -> None:
         """A loop over an axis; with `after`, which runs at least each so many turns."""

@@ -1,12 +1,14 @@
 """Complex numbers: a value is a pair of values, its parts, and an op is what NumPy does with both.
 
 Products are the four of school, quotients are Smith's, so that neither overflows where NumPy's doesn't. What is left to
-the evaluator is left for its special values: powers, exponentials and their kin.
+the evaluator is left for its special values: powers, logarithms and their kin.
 """
 
+import math
 from collections.abc import Callable
 from typing import Any
 
+from lamina import dtype as dt
 from lamina.compilers.native import scalar
 from lamina.compilers.native.scalar import Emit, Value
 from lamina.dtype import DType
@@ -47,6 +49,26 @@ def _divide(e: Emit, x: Pair, y: Pair) -> Pair:
     return tuple(b.select(is_zero, b.fdiv(own, sizes[0]), part) for own, part in parts)
 
 
+def _exp(e: Emit, x: Pair) -> Pair:
+    """The size of e ** x times the cosine and the sine, with the special values of C's Annex G."""
+    b, zero = e.builder, e.number(0)
+    # a size that overflows may have parts that don't: then it is a product, and its argument an exact difference
+    most = 88.0 if e.dtype is dt.float32 else 709.0
+    is_great = e.less(e.number(most), x[0])
+    size = scalar.ROWS["exp"](e, b.select(is_great, b.fsub(x[0], e.number(most)), x[0]))
+    scale = b.select(is_great, e.number(float(e.dtype.numpy.type(math.exp(most)))), e.number(1.0))
+    turned = (scalar.ROWS[name](e, x[1]) for name in ("cos", "sin"))
+    real, imaginary = (b.fmul(b.fmul(size, part), scale) for part in turned)
+    # where the angle is infinite or NaN, infinity has no sine, and what has no size needs none
+    is_finite = b.fcmp_ordered("==", b.fsub(x[1], x[1]), zero)
+    is_least = b.and_(b.not_(is_finite), b.fcmp_ordered("==", x[0], e.number(float("-inf"))))
+    is_most = b.and_(b.not_(is_finite), b.fcmp_ordered("==", x[0], e.number(float("inf"))))
+    real = b.select(b.or_(is_least, is_most), size, real)
+    imaginary = b.select(is_least, e.intrinsic("copysign", (zero, x[1])), imaginary)
+    is_real = b.fcmp_ordered("==", x[1], zero)
+    return b.select(is_real, b.fmul(size, scale), real), b.select(is_real, x[1], imaginary)
+
+
 def _any(name: str, joined: str) -> Callable[..., Value]:
     """A predicate of the parts, joined."""
 
@@ -69,6 +91,7 @@ ROWS: dict[str, Callable[..., Any]] = {
     "square": lambda e, x: _multiply(e, x, x),
     "divide": _divide,
     "abs": lambda e, x: scalar.ROWS["hypot"](e, *x),
+    "exp": _exp,
     "equal": _any("equal", "and_"),
     "not_equal": _any("not_equal", "or_"),
     "isnan": _any("isnan", "or_"),

@@ -20,7 +20,7 @@ def is_native(node: Expr) -> bool:
     if not (COMPUTED if node.op in _OF_ITS_BITS else COMPUTED | NARROW).issuperset(dtypes):
         return node.op in _MOVES or (node.op == "bitcast" and node.dtype.kind != "bool")
     if any(dtype.kind == "complex" for dtype in dtypes):
-        return node.op in pairs.ROWS or node.op in ("where", "cast")
+        return node.op in pairs.ROWS or node.op in ("where", "cast", "sum", "matmul")
     if node.op in MATHS and node.dtype.kind != "float":
         return False  # integers to a power
     return node.op in scalar.ROWS or node.op in COMBINE or node.op in _LOWERED
