@@ -604,3 +604,26 @@ def test_the_exponential_of_complex_numbers(dtype, rng) -> None:
         np.testing.assert_allclose(part, right, rtol=6 * np.finfo(real).eps, atol=np.finfo(real).smallest_subnormal * 4)
         is_zero = right == 0
         np.testing.assert_array_equal(np.signbit(part[is_zero]), np.signbit(right[is_zero]))
+
+
+@pytest.mark.parametrize("dtype", [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)])
+@pytest.mark.parametrize("size", [1, 7, 33, 64])
+def test_powers_and_divisors_of_integers(dtype: str, size: int, rng) -> None:
+    limits = np.iinfo(dtype)
+    x, y = (rng.integers(limits.min, limits.max, size, dtype, endpoint=True) for _ in range(2))
+    x[0], y[size // 2], y[-1] = limits.min, 0, limits.min
+    n = rng.integers(0, 70, size).astype(dtype)
+
+    def f(x, y, n):
+        return x**n, x**3, x[::-1] ** 0, np.gcd(x, y), np.lcm(x // 7, y // 9), np.gcd(x, 12), (n**n).sum()
+
+    assert is_native(lamina.trace(np.gcd, x, y).outputs)
+    with np.errstate(all="ignore"):
+        for result, expected in zip(native(f)(x, y, n), f(x, y, n), strict=True):
+            assert result.dtype == expected.dtype
+            np.testing.assert_array_equal(result, expected)
+
+
+def test_a_negative_power_of_an_integer_is_an_error() -> None:
+    with pytest.raises(ValueError, match="negative integer powers"):
+        native(lambda x, n: x**n)(np.arange(40), np.arange(40) - 39)

@@ -86,10 +86,10 @@ class Access:
         return call_intrinsic(self.b, "masked.gather", args, kind, (kind, addresses.type))
 
     def collected(self, buffer: int, dtype: DType, places: Sequence[Value], lanes: int) -> Value:
-        """The elements at these places, read one by one, a lane each."""
+        """The elements at these places, read one by one, a lane each; zeros where there are more lanes."""
         if lanes == 1:
             return self.read(buffer, dtype, places[0])
-        value: Value = ir.Constant(ir.VectorType(in_memory(dtype), lanes), ir.Undefined)
+        value: Value = ir.Constant(ir.VectorType(in_memory(dtype), lanes), None)
         for lane, place in enumerate(places):
             value = self.b.insert_element(value, self.read(buffer, dtype, place), INDEX(lane))
         return value

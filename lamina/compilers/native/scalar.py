@@ -246,6 +246,81 @@ def _shift(name: str) -> Row:
     return row
 
 
+def _while_any(
+    e: Emit, starts: Sequence[Value], condition: Callable[..., Value], turn: Callable[..., Sequence[Value]]
+) -> list[Value]:
+    """A loop of values in registers, which ends when the condition holds in no lane."""
+    b = e.builder
+    before, head, body, after = b.block, *(b.append_basic_block() for _ in range(3))
+    b.branch(head)
+    b.position_at_end(head)
+    values = [b.phi(start.type) for start in starts]
+    for value, start in zip(values, starts, strict=True):
+        value.add_incoming(start, before)
+    holds = condition(*values)
+    if e.lanes > 1:
+        bits = b.bitcast(holds, ir.IntType(e.lanes))
+        holds = b.icmp_unsigned("!=", bits, bits.type(0))
+    b.cbranch(holds, body, after)
+    b.position_at_end(body)
+    following = turn(*values)
+    for value, each in zip(values, following, strict=True):
+        value.add_incoming(each, b.block)
+    b.branch(head)
+    b.position_at_end(after)
+    return values
+
+
+def _pow(e: Emit, x: Value, y: Value) -> Value:
+    """Powers of integers by squares, one for each bit of the exponent; what is negative there has been refused."""
+    if _is_float(e):
+        return MATHS["pow"](e.builder, x, y)
+    b, one, zero = e.builder, e.number(1), e.number(0)
+
+    def turn(result: Value, base: Value, left: Value) -> tuple[Value, Value, Value]:
+        is_odd = _compare(e, "!=", b.and_(left, one), zero)
+        return b.select(is_odd, b.mul(result, base), result), b.mul(base, base), b.lshr(left, one)
+
+    return _while_any(e, (one, x, y), lambda result, base, left: _compare(e, "!=", left, zero), turn)[0]
+
+
+def _gcd(e: Emit, x: Value, y: Value) -> Value:
+    """Stein's: the odd parts, of which the lesser is subtracted from the greater until nothing is left of one.
+
+    They are magnitudes, which fit as unsigned numbers. A division would take a vector apart.
+    """
+    b, zero = e.builder, e.number(0)
+
+    def is_zero(value: Value) -> Value:
+        return b.icmp_unsigned("==", value, zero)
+
+    def twos(value: Value) -> Value:
+        return call_intrinsic(b, "cttz", (value, ir.IntType(1)(0)), value.type, (value.type,))
+
+    def odd(value: Value) -> Value:
+        return b.select(is_zero(value), zero, b.lshr(value, twos(value)))
+
+    def turn(first: Value, second: Value) -> tuple[Value, Value]:
+        rest = odd(second)
+        is_less = b.icmp_unsigned("<", first, rest)
+        lesser, greater = b.select(is_less, first, rest), b.select(is_less, rest, first)
+        is_done = is_zero(second)
+        return b.select(is_done, first, lesser), b.select(is_done, zero, b.sub(greater, lesser))
+
+    x, y = _abs(e, x), _abs(e, y)
+    either = b.or_(x, y)
+    starts = b.select(is_zero(x), odd(y), odd(x)), b.select(is_zero(x), zero, y)
+    found = _while_any(e, starts, lambda _, second: b.not_(is_zero(second)), turn)[0]
+    return b.select(is_zero(either), zero, b.shl(found, twos(either)))
+
+
+def _lcm(e: Emit, x: Value, y: Value) -> Value:
+    b, divisor = e.builder, _gcd(e, x, y)
+    is_none = _compare(e, "==", divisor, e.number(0))
+    quotient = b.udiv(_abs(e, x), b.select(is_none, e.number(1), divisor))
+    return b.mul(quotient, _abs(e, y))
+
+
 def _clip(e: Emit, x: Value, low: Value, high: Value) -> Value:
     return _minimum(e, _maximum(e, x, low), high)
 
@@ -302,7 +377,10 @@ ROWS: dict[str, Row] = {
     "greater": _comparison(">"),
     "greater_equal": _comparison(">="),
     "clip": _clip,
+    "gcd": _gcd,
+    "lcm": _lcm,
     **{name: lambda e, *args, write=write: write(e.builder, *args) for name, write in MATHS.items() if name != "sqrt"},
+    "pow": _pow,
 }
 
 

@@ -22,5 +22,5 @@ def is_native(node: Expr) -> bool:
     if any(dtype.kind == "complex" for dtype in dtypes):
         return node.op in pairs.ROWS or node.op in ("where", "cast", "sum", "matmul")
     if node.op in MATHS and node.dtype.kind != "float":
-        return False  # integers to a power
+        return node.op == "pow"
     return node.op in scalar.ROWS or node.op in COMBINE or node.op in _LOWERED
