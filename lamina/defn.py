@@ -329,7 +329,7 @@ def defn(
     function: Callable[..., Any] | None = None,
     /,
     *,
-    compiler: str | Compiler = "evaluator",
+    compiler: str | Compiler = "native",
     strict: bool = False,
     **options: Any,
 ) -> Any:
@@ -337,7 +337,8 @@ def defn(
 
     Arguments are arrays, NumPy scalars, Python numbers, and containers of them; anything else must be hashable and is
     static: it is part of the key. Numbers are traced, so other values need no new trace, unless the function asks for
-    the number itself (a shape, an index, ``range``). `options` are the compiler's.
+    the number itself (a shape, an index, ``range``). `compiler` is ``"native"``, machine code, ``"evaluator"``, node by
+    node on NumPy, or another that is installed, or a compiler itself; `options` are the compiler's.
 
     Raises what the function raises while it is traced, and `ValueError` for a compiler that isn't there.
 

@@ -64,6 +64,17 @@ def long_mode(request: pytest.FixtureRequest) -> bool:
     return bool(request.config.option.long)
 
 
+@pytest.fixture(scope="module")
+def through_evaluator() -> Iterator[None]:
+    """For a module about what is traced, or what an op means, to the last bit: nothing is compiled to machine code.
+
+    The native compiler has tests of its own for all ops and for random programs, and compiling is what takes long.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(lamina.defn.__kwdefaults__, "compiler", "evaluator")
+        yield
+
+
 @pytest.fixture
 def rng(request: pytest.FixtureRequest) -> np.random.Generator:
     """A generator of random numbers that depends on --seed and on the test's name, not on the order of the tests."""

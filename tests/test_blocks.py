@@ -13,6 +13,8 @@ from lamina import blocks
 from lamina.blocks import Block
 from lamina.errors import AxisError, TraceError
 
+pytestmark = pytest.mark.usefixtures("through_evaluator")
+
 INF, NAN = math.inf, math.nan
 
 

@@ -18,6 +18,8 @@ from lamina.numpy_protocol import TABLE, array_function, array_ufunc, load, ufun
 from lamina.numpy_protocol.table import numpys
 from lamina.trace.value import Value
 
+pytestmark = pytest.mark.usefixtures("through_evaluator")
+
 load()
 
 ARRAYS = {

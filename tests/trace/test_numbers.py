@@ -16,6 +16,8 @@ import pytest
 import lamina
 from lamina.errors import EscapedValueError
 
+pytestmark = pytest.mark.usefixtures("through_evaluator")
+
 VALUES: dict[type, list[Any]] = {
     bool: [False, True],
     int: [0, 1, -1, 2, 3, -7, 63, 64, 2**53, 2**53 + 1, -(2**53) - 1, 3037000500, 2**62, 2**63 - 1, -(2**63)],

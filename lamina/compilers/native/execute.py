@@ -245,7 +245,7 @@ def _error(failure: Site | Check, values: Sequence[int]) -> BaseException:
     else:
         kind = failure.exception
         error = kind(failure.message) if isinstance(kind, type) else kind
-        op = "a check"
+        op = "check"
     if failure.source is not None and not getattr(error, "__notes__", None):
         error.add_note(f"lamina: in {op}, {failure.source}")
     return error
