@@ -15,6 +15,7 @@ from dataclasses import dataclass, replace
 from lamina.expr import OPS, Family
 from lamina.program.fuse import stages
 from lamina.program.record import Block, Check, Cond, Copy, Instruction, Kernel, Library, Program, Store, Term, While
+from lamina.program.turns import written_there
 
 _NEVER = 1 << 60
 _SURE = frozenset({Family.CUMULATIVE, Family.SORTING, Family.CONTRACTION})  # ops that never raise
@@ -221,7 +222,8 @@ class _Planner:
         latest = max(stage.values(), default=0)
         for store in kernel.stores:
             # in an earlier pass over a row, the next pass would read what this one has written
-            if store.base is not None or stage[store.term] < latest:
+            is_whole = store.layout.numel == self.program.buffers[store.buffer].numel
+            if store.base is not None or not is_whole or stage[store.term] < latest:
                 continue
             own = sorted(store.term.reads - self.reserved, key=lambda buffer: buffer not in kernel.writes)
             for buffer in [self.ends[store.buffer], *own] if store.buffer in self.ends else own:
@@ -251,8 +253,16 @@ class _Planner:
             else:
                 done.append(Copy(param, initial, "the loop changes it", loop.source))
         self.around = self.reserved = frozenset()
+        turn = loop.body
+        kept: frozenset[int] = frozenset()  # what a turn computes from, and writes elsewhere
+        for initial, param, output in zip(loop.initial, loop.params, loop.body.outputs, strict=True):
+            there = written_there(turn, param, output)
+            if there is not None:
+                turn, kept = there, kept | {param}
+                done.append(Copy(output, initial, "a turn writes a part of it, and computes that from its neighbours"))
+        loop = replace(loop, body=turn)
         condition = self.block(loop.condition, frozenset((*loop.params, *loop.body.reads)))
-        body = self.block(loop.body, loop.condition.reads - set(loop.params))
+        body = self.block(loop.body, (loop.condition.reads - set(loop.params)) | kept)
         self.borrowed, self.around, self.reserved = outside
         stays = [self.find(p) == self.find(o) for p, o in zip(loop.params, body.outputs, strict=True)]
         taken = {self.find(param) for param, is_kept in zip(loop.params, stays, strict=True) if is_kept}
@@ -266,6 +276,8 @@ class _Planner:
             else:
                 if self.find(param) in direct:
                     self.exchanged.add(param)
+                if result in self.ends and self._is_free(self.ends[result], place):
+                    self._take(result, self.ends[result], last)
                 done.append(Copy(result, param, "the turns of the loop change places", loop.source))
 
     def _cond(self, cond: Cond, last: dict[int, int], place: int) -> Cond:

@@ -120,7 +120,7 @@ def test_a_loop_to_a_length_is_native() -> None:
 
 def loop(x, n):
     for _ in range(n):
-        x[1:-1] += x[2:] - x[:-2]
+        x[1:-1] += x[1:-1] * 0.5
     return x.sum()
 
 

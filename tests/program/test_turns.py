@@ -1,0 +1,106 @@
+"""A part of an array that each turn of a loop computes from its neighbours: written into a second array at once."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import lamina
+from lamina.compilers.native import planned
+from lamina.defn import staged
+from lamina.program.record import Copy, Kernel, While, instructions_of
+
+
+def diffused(u: Any, n: int) -> Any:
+    for _ in range(n):
+        u[1:-1, 1:-1] += 0.1 * (u[2:, 1:-1] + u[:-2, 1:-1] + u[1:-1, 2:] + u[1:-1, :-2] - 4 * u[1:-1, 1:-1])
+    return u.max(axis=0)
+
+
+def of_its_own(u: Any, n: int) -> Any:
+    v = u * 2
+    for _ in range(n):
+        v[1:-1] = (v[2:] + v[:-2]) / 2
+    return v
+
+
+def with_a_residual(u: Any, n: int) -> Any:
+    total = 0.0
+    for _ in range(n):
+        old = u[1:-1].copy()
+        u[1:-1] = (u[2:] + u[:-2]) / 2
+        total += abs(u[1:-1] - old).max()
+    return u, total
+
+
+def in_two_parts(u: Any, n: int) -> Any:
+    for _ in range(n):
+        u[1:-1] = (u[2:] + u[:-2]) / 2
+        u[0] = u[1]
+        u[-1] = u[-2]
+    return u
+
+
+def two_arrays(u: Any, n: int) -> Any:
+    v = u + 1
+    for _ in range(n):
+        u[1:-1] += 0.1 * (v[2:] - v[:-2])
+        v[1:-1] += 0.1 * (u[2:] - u[:-2])
+    return u + v
+
+
+def reading_the_old(u: Any, n: int) -> Any:
+    v = u * 0
+    for _ in range(n):
+        v += u
+        u[1:-1] = (u[2:] * u[:-2]) / 2
+        v -= u
+    return v
+
+
+def leaving_early(u: Any, n: int) -> Any:
+    for i in range(n):
+        if i > 9:
+            break
+        u[1:-1] = (u[2:] + u[:-2]) / 2
+    return u
+
+
+def every_other(u: Any, n: int) -> Any:
+    for _ in range(n):
+        u[::2] = u[::-2] + 1
+    return u
+
+
+FUNCTIONS = [
+    *(diffused, of_its_own, with_a_residual, in_two_parts, two_arrays, reading_the_old, leaving_early, every_other),
+]
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.parametrize("n", [0, 1, 2, 12, 13])
+def test_what_numpy_gives(function: Any, n: int, rng: Any) -> None:
+    compiled = lamina.defn(function, compiler="native", strict=True)
+    for _ in range(2):
+        mine = rng.normal(size=(11, 16))
+        u = mine.copy()
+        result, expected = compiled(mine, n), function(u, n)
+        pairs = zip(result, expected, strict=True) if isinstance(expected, tuple) else [(result, expected)]
+        for got, want in [*pairs, (mine, u)]:
+            np.testing.assert_allclose(got, want, rtol=1e-13, atol=1e-13)
+
+
+@pytest.mark.parametrize(("function", "copies"), [(diffused, 3), (of_its_own, 2)])
+def test_a_turn_is_one_kernel(function: Any, copies: int) -> None:
+    """The copies are before the loop and after it: an argument's elements go to the loop's two arrays, and back."""
+    block = planned(staged(function, (np.ones((30, 40)), 50), {}).traced.graph).program.block
+    (loop,) = (each for each in block.instructions if isinstance(each, While))
+    arrays = [each for each in loop.body.instructions if isinstance(each, Kernel) and each.space]
+    assert len(arrays) == 1
+    assert len([each for each in instructions_of(block) if isinstance(each, Copy)]) == copies
+    assert not [each for each in instructions_of(loop.body) if isinstance(each, Copy)]
+
+
+def test_parts_that_follow_each_other_are_written_where_they_are() -> None:
+    block = planned(staged(in_two_parts, (np.ones((30, 40)), 50), {}).traced.graph).program.block
+    assert not [each for each in instructions_of(block) if isinstance(each, Copy)]
