@@ -85,6 +85,11 @@ def test_whatever_the_code_depends_on_is_another_key(known: Any) -> None:
         loop(lambda x, i: x * i),
         loop(lambda x, i: x + i),
         loop(lambda x, i: x[:, ::-1] + i),
+        *(lambda x, n, k=k: np.cumsum(x, axis=k) for k in (0, 1)),
+        *(lambda x, n, k=k: np.sort(x, axis=k) for k in (0, 1)),
+        lambda x, n: np.cumprod(x, axis=1),
+        lambda x, n: np.linalg.solve(x[:4, :4], x[:, 0]),
+        lambda x, n: np.linalg.solve(x[:4, 2:], x[:, 0]),
         raising,
     ]
     arguments = [(X, N), (X[:2], N), (X.astype(np.float32), N), (X, N.astype(np.int32))]
@@ -140,6 +145,24 @@ def test_nothing_is_written_for_code_that_is_known(tmp_path: Path, monkeypatch: 
         again(X + 1e10, N)
     with pytest.raises(IndexError, match="index 6 is out of bounds for axis 1 with size 6"):
         again(X, np.array([0, 6, 2, 0, 0, 0]))
+
+
+def test_library_calls_of_code_that_is_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def f(x: Any, n: Any) -> Any:
+        for i in range(n[3]):
+            x = np.linalg.solve(x, x + i)
+        return np.sort(x.cumsum(axis=1), axis=0), x @ x
+
+    square, singular = np.random.default_rng(1).random((20, 20)), np.ones((20, 20))
+    monkeypatch.setenv("LAMINA_CACHE_DIR", str(tmp_path / "kept"))
+    first = lamina.defn(f, compiler="native", strict=True)(square, N)
+    monkeypatch.setattr(jit, "_CODE", {})
+    monkeypatch.setattr(driver.Segment, "write", lambda self: pytest.fail("it was written"))
+    again = lamina.defn(f, compiler="native", strict=True)
+    for result, expected in zip(again(square, N), first, strict=True):
+        np.testing.assert_array_equal(result, expected)
+    with pytest.raises(np.linalg.LinAlgError, match="Singular matrix"):
+        again(singular, N)
 
 
 def test_other_sources_are_other_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

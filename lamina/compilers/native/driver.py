@@ -37,6 +37,7 @@ from lamina.program.record import (
     Term,
     While,
     blocks_of,
+    instructions_of,
 )
 
 SIGNATURE = ir.FunctionType(STATUS, [POINTER, POINTER, POINTER, INDEX])
@@ -66,12 +67,13 @@ class Module:
         return self.failures.index(what)
 
     def key(self) -> str:
-        """What determines the module: found without writing it where that can be, else its text."""
+        """What determines the module: its text, or what is found before kernels are written."""
         try:
-            written = Fingerprint(self.failure)
+            written = Fingerprint(self.failure, lambda call: self.library(call)[0].name)
+            written.add(str(self.module) if self.libraries else "")
             written.add((self.vector_bytes, tuple(self.memory), tuple((b.dtype, b.shape) for b in self.buffers)))
             for segment in self.segments:
-                written.add((segment.name, tuple(segment.external)))
+                written.add((segment.name, tuple(segment.external), tuple(segment.places.items())))
                 written.instructions(segment.instructions)
             return written.digest()
         except Unforeseen:
@@ -153,7 +155,10 @@ class Module:
         if key not in self.libraries:
             name = f"library_{len(self.libraries)}"
             self.parts[name] = described(call)
-            self.libraries[key] = library.define(self.module, name, call, self.buffers, self.vector_bytes, leave)
+            try:
+                self.libraries[key] = library.define(self.module, name, call, self.buffers, self.vector_bytes, leave)
+            except Exception as error:
+                raise CompileFailure(described(call), str(self.module)) from error
         return self.libraries[key]
 
     def failing(self, status: Value) -> Fail:
@@ -225,8 +230,13 @@ class Segment:
         arrays = {
             each: module.buffers[each].nbytes for each in own if each not in external and not module.is_scalar(each)
         }
-        self.locals = [each for each in own if each not in external and module.is_scalar(each)]
+        self.locals = dict.fromkeys(each for each in own if each not in external and module.is_scalar(each))
         self.places, self.arena_bytes = arranged(instructions, module.memory, arrays, self.external, ALIGNMENT)
+        self.scratch = {  # of library calls, where their parts of the arena begin
+            id(each): self._taken(module.library(each)[1])
+            for each in instructions_of(Block(tuple(instructions), ()))
+            if isinstance(each, Library)
+        }
         module.segments.append(self)
 
     def _taken(self, nbytes: int) -> int:
@@ -342,9 +352,9 @@ class Segment:
         return b.select(b.icmp_signed("<", work, INDEX(_MUCH)), INDEX(1), self.threads)
 
     def _library(self, call: Library) -> None:
-        function, nbytes = self.module.library(call)
+        function, _ = self.module.library(call)
         arrays = [self._of(buffer) for buffer in (*(buffer for buffer, _ in call.operands), *call.results)]
-        status = self.b.call(function, [*arrays, self._in_arena(self._taken(nbytes)), self.status])
+        status = self.b.call(function, [*arrays, self._in_arena(self.scratch[id(call)]), self.status])
         with self.b.if_then(self.b.trunc(status, BIT), likely=False):
             self.b.ret(STATUS(1))
 

@@ -218,7 +218,7 @@ class _Call:
         self.code = code  # the function lives as long as it
         self.function = code.function(self.segment.name)
         self.address: int = ctypes.cast(self.function, ctypes.c_void_p).value or 0
-        self.arena_bytes = self.segment.arena_bytes  # of which some is known once it is written
+        self.arena_bytes = self.segment.arena_bytes
         del self.segment  # it is all that was written
 
     def __call__(self, slots: Slots) -> None:

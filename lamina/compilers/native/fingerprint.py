@@ -15,7 +15,7 @@ from typing import Any
 from lamina.dtype import DType
 from lamina.expr import Source
 from lamina.layout import Layout
-from lamina.program.record import Block, Check, Cond, Copy, Instruction, Kernel, Site, Store, Term, While
+from lamina.program.record import Block, Check, Cond, Copy, Instruction, Kernel, Library, Site, Store, Term, While
 
 _PLAIN = (bool, int, float, complex, str, type(None))  # whose `repr` says all of them
 # Who writes code, and the rooms that say what it is written from.
@@ -27,10 +27,11 @@ class Unforeseen(Exception):
 
 
 class Fingerprint:
-    """The text of instructions, line by line; a failure is the number that `failure` gives it."""
+    """The text of instructions, line by line, with the numbers of failures, and the functions of library calls."""
 
-    def __init__(self, failure: Callable[[Site | Check], int]) -> None:
+    def __init__(self, failure: Callable[[Site | Check], int], library: Callable[[Library], str]) -> None:
         self._failure = failure
+        self._library = library
         self._terms: dict[Term, int] = {}
         self._layouts: dict[Layout, str] = {}
         self._lines = [sources()]
@@ -48,6 +49,9 @@ class Fingerprint:
                         self._term(term)
                 case Check():
                     self.add(("check", each.predicate, self._failure(each)))
+                    continue
+                case Library():
+                    self.add(("library", self._library(each), tuple(b for b, _ in each.operands), each.results))
                     continue
                 case Copy() | While() | Cond():
                     pass

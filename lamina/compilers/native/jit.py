@@ -11,7 +11,6 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from lamina.compilers.native import cache
-from lamina.compilers.native.library import symbols
 
 _PROTOTYPE = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64)
 
@@ -50,8 +49,6 @@ class Code:
 
     def __init__(self, key: str, text: Callable[[], str], level: Level) -> None:
         code = cache.kept((key, *_determined_by(level)), lambda: _object_code(text(), level))
-        if symbols.PREFIX in key:  # what calls the functions of a library is known by its text
-            symbols.provided()
         # An empty module whose code is there already: no text is even written when the code was kept. It needs no
         # machine of this processor, which takes longer to make.
         self._engine = llvm.create_mcjit_compiler(

@@ -66,6 +66,7 @@ class Call(NamedTuple):
 
     def call(self, function: str, args: Sequence[Value], result: Any = STATUS) -> Value:
         """Call a function from outside."""
+        symbols.provided()  # before the code is linked, also where it was found on disk
         module, name = self.builder.module, symbols.name_of(function)
         known = module.globals.get(name)
         if known is None:
