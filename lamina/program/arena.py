@@ -65,7 +65,7 @@ def _spans(instructions: Sequence[Instruction], memory: Sequence[int], outside: 
     everything = -1, count
     while True:
         before = dict(spans)
-        for group in groups:
+        for group in filter(None, groups):
             whole = everything if group & set(outside) else _union(spans[each] for each in group)
             spans.update(dict.fromkeys(group, whole))
         for loop, carried in loops:

@@ -74,3 +74,15 @@ def test_no_array_lies_over_one_that_is_needed(function: Any, n: int, rng: Any) 
     args = (x,) if function in (chain, tree) else (x, n)
     compiled = lamina.defn(function, compiler="native", strict=True)
     np.testing.assert_allclose(compiled(*args), function(*args), rtol=1e-9, atol=1e-9)
+
+
+def test_a_loop_whose_memories_stay_where_they_are() -> None:
+    def program(x: Any, limit: Any) -> Any:
+        return lamina.while_loop(lambda x: (x * x).sum() < limit, lambda x: x * 2 + 1, x)
+
+    x = np.arange(6.0)
+    result = lamina.defn(program, compiler="native", strict=True)(x, 1e4)
+    expected = x
+    while (expected * expected).sum() < 1e4:
+        expected = expected * 2 + 1
+    np.testing.assert_array_equal(result, expected)
