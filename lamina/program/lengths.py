@@ -78,13 +78,11 @@ def _shortened(block: Block, program: Program) -> Block:
 
 def _ended(kernel: Kernel, reads: dict[int, list[_Read]], later: set[int], program: Program) -> Kernel:
     """A kernel that goes along each axis so far as all that it leaves is read."""
-    if kernel.is_ordered:
-        return kernel
     terms, guards = program.terms, _guards(kernel, program)
     ends: _Ends = {}
     for axis in range(len(kernel.space)):
         found = [length for guarded, length in guards.values() if guarded == axis]
-        for store in kernel.stores:
+        for store in kernel.stores if not kernel.is_ordered else ():
             place = _axis_of(store, axis, kernel)
             if place is not None:
                 others = [read[1].get(place) for read in reads.get(store.buffer, ()) if read is not None]
@@ -143,6 +141,8 @@ def _ends_at(
         place = _axis_of(store, axis, kernel)
         if place is None or any(stride is None and _beyond(by, held) is False for by, stride in store.shifts):
             continue
+        if kernel.is_ordered and _is_lost(store, held, reads.get(store.buffer)):
+            continue
         if store.base is not None or store.shifts or store.buffer not in reads:
             return False
         for read in reads[store.buffer]:
@@ -150,6 +150,15 @@ def _ends_at(
                 return False
     taken = [term for term in kernel.terms if term.op in REDUCTIONS] if axis in kernel.reduced else []
     return all(_has_no_effect(term, held) for term in taken)
+
+
+def _is_lost(store: Store, held: set[Term], reads: list[_Read] | None) -> bool:
+    """Whether what is stored where these conditions are false goes to one place, which nobody reads."""
+    moves = [(_beyond(by, held), stride) for by, stride in store.shifts]
+    if reads is None or any(store.layout.strides) or any(move is None or stride is None for move, stride in moves):
+        return False
+    place = store.layout.offset + sum(int(move) * (stride or 0) for move, stride in moves)
+    return not any(read is None or read[0].span[0] <= place < read[0].span[1] for read in reads)
 
 
 def _has_no_effect(reduction: Term, held: set[Term]) -> bool:
@@ -177,6 +186,8 @@ def _beyond(term: Term, held: Collection[Term]) -> Any:
             found[each] = False
         elif each.op == "constant":
             found[each] = each.dtype.numpy.type(each.static[0])
+        elif each.op in ("within", "with"):
+            found[each] = args[0]
         elif each.op == "cast" and args[0] is False:
             found[each] = each.dtype.numpy.type(0)
         elif each.op == "logical_and":
@@ -191,8 +202,8 @@ def _beyond(term: Term, held: Collection[Term]) -> Any:
     return found[term]
 
 
-# Ops between a mask and a reduction: products of masked operands, norms, counts.
-_KNOWN = frozenset({"multiply", "add", "square", "abs", "copy", "conj"})
+# Ops between a mask and a reduction or an index: products of masked operands, norms, places from the end.
+_KNOWN = frozenset({"multiply", "add", "square", "abs", "copy", "conj", "less"})
 
 
 def _met(term: Term, met: Mapping[Term, int], terms: Terms) -> Term:

@@ -132,7 +132,27 @@ def _limits(x, y, m):
         x[i] = x[low:high].sum() * 0.01
 
 
-WRITES = [_shifted, _constant, _block, _strided, _rank_one, _column, _back_to_front, _overlapping, _kept, _limits]
+def _scattered(x, y, m):
+    places = (np.arange(len(x)) * 7) % len(x) - 5
+    for i in range(len(x)):
+        x[places[:i]] += y[:i] * 2
+        y[places[i:]] = x[i:]
+        np.add.at(x, places[i : i + 9], m[i, i : i + 9])
+
+
+WRITES = [
+    _shifted,
+    _constant,
+    _block,
+    _strided,
+    _rank_one,
+    _column,
+    _back_to_front,
+    _overlapping,
+    _kept,
+    _limits,
+    _scattered,
+]
 
 
 COMPLEX = [_shifted, _constant, _block, _strided, _column, _overlapping]
@@ -161,6 +181,18 @@ def test_a_view_that_ends_before_it_begins_reads_nothing() -> None:
         return total
 
     assert native(f)(np.full(20, np.nan), 9) == 0
+
+
+def test_a_place_out_of_range_before_a_length_is_an_error_and_one_behind_it_is_not() -> None:
+    def f(x, places, n):
+        for i in range(n):
+            x[places[:i]] += 1
+        return x
+
+    places = np.array([3, -1, 7, 0])
+    assert native(f)(np.zeros(5), places, 3).tolist() == [0, 0, 0, 2, 1]
+    with pytest.raises(IndexError, match="index 7 is out of bounds for axis 0 with size 5"):
+        native(f)(np.zeros(5), places, 4)
 
 
 def test_a_large_space_with_lengths_is_the_same_for_any_number_of_threads(rng) -> None:
@@ -203,6 +235,17 @@ def test_loops_end_at_lengths_and_conditions_are_gone() -> None:
     for kernel in kernels:
         assert not any(term.op == "load" and None in term.static[2] for term in kernel.terms)
         assert not any(stride is None for store in kernel.stores for _, stride in store.shifts)
+
+
+def test_a_write_through_indices_ends_at_a_length() -> None:
+    def spread(x, places, values):
+        for i in range(len(values)):
+            x[places[:i]] += values[:i]
+        return x
+
+    spec = lamina.Spec
+    kernels = _kernels(spread, spec(lamina.float64, (30,)), spec(lamina.int64, (90,)), spec(lamina.float64, (90,)))
+    assert [(kernel.space, kernel.is_ordered) for kernel in kernels] == [((89,), True)]
 
 
 def test_rows_of_a_sparse_matrix_are_one_kernel_that_ends_with_the_row() -> None:
