@@ -109,13 +109,17 @@ def form_of(args: Sequence[Any], traced: Traced, params: Sequence[int | Root], g
             continue
         roots[k] = sorted(((arrays[member.place], member) for member in param.members), key=lambda each: each[0])
         if not all(_is_behaved(args[place], member.layout) for place, member in roots[k]):
-            return None
+            place, member = roots[k][0]
+            if len(param.members) > 1 or member.layout is not None or type(args[place]) is not np.ndarray:
+                return None
+            taken[place] = Taken(args[place], k, is_copied=True)
+            continue
         for (place, _), found in zip(roots[k], _taken(args, k, param, roots[k]), strict=True):
             taken[place] = found
     written = []
     for output, (node, _) in enumerate(graph.updates, len(graph.outputs)):
         members = roots[node.args[0]]
-        if not all(args[place].flags.writeable for place, _ in members):
+        if not all(args[place].flags.writeable and not taken[place].is_copied for place, _ in members):
             return None
         seen = {
             id(args[place]): (place, _view(args[place].dtype, args[place].shape, member.layout))
@@ -209,7 +213,8 @@ def _leaf(
         if member.layout == leaf.layout and leaf.node.shape == args[place].shape and not leaf.is_frozen:
             return Given(place)
     place, _ = members[0]
-    if len({args[place].flags.writeable for place, _ in members}) > 1:
+    is_same = len({args[place].flags.writeable for place, _ in members}) == 1
+    if not is_same or not _is_behaved(args[place], members[0][1].layout):
         return None
     return Part(place, dtype, view._replace(is_writable=view.is_writable and args[place].flags.writeable))
 

@@ -26,6 +26,7 @@ class Taken(NamedTuple):
     nbytes: int = 0  # of the param's memory
     same_as: int | None = None  # the place of an earlier argument that is this very array
     beside: int | None = None  # the place of an earlier argument that is the param whose memory it is of
+    is_copied: bool = False  # whether the param is a copy of it, in C order and the machine's order of bytes
 
 
 class View(NamedTuple):

@@ -184,6 +184,7 @@ def _fill(tables: Tables, form: Form, native: Native) -> None:
     made = _made_rows(tables, form, native)
     pointers = places | {memory: len(form.arguments) + k for k, memory in enumerate(made)}
     rows = _written_rows(tables, form, native, places, made)
+    rows[Case.GATHERED] = _gathered_rows(tables, form, native, made)
     held = pointers | {memory: len(form.arguments) + k for k, memory in enumerate(made)}
     cells: list[tuple[int, ...]] = [
         (0, tables.thing(native.tensors[memory]) + Field.DATA) if memory in native.tensors else (held[memory], 0)
@@ -238,6 +239,19 @@ def _written_rows(
             slot = len(form.arguments) + list(made).index(origin)
             dtype = native.dtypes[output]
             rows[Case.BACK] += [(other, slot, _view(tables, dtype, view, 1, 0)) for other, view in seen]
+    return rows
+
+
+def _gathered_rows(
+    tables: Tables, form: Form, native: Native, made: dict[int, tuple[int, ...]]
+) -> list[tuple[int, ...]]:
+    """The arguments of which the program has copies, which are `made` too."""
+    rows: list[tuple[int, ...]] = []
+    for place, taken in enumerate(form.arguments):
+        if taken.is_copied and taken.param is not None:
+            copy = np.empty(taken.like.shape, taken.like.dtype.newbyteorder("="))
+            rows.append((place, len(made)))
+            made[native.params[taken.param]] = _array_row(tables, copy.dtype, copy.shape, copy.strides)
     return rows
 
 

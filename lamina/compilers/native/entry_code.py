@@ -21,6 +21,7 @@ a table      its words
 `CHOICE`     the two rows
 `CELL`       which pointer it has, or its own address where that is none of this call's
 `COPIED`     which pointer's memory is which argument's at first, so that it may be written, and how many bytes
+`GATHERED`   an argument that isn't as the program needs it, and which of what is made has its elements
 `WRITTEN`    which pointer's memory becomes which argument's, and how many bytes
 `BACK`       an argument with gaps, which pointer's memory its elements become, and where they are there, like `VIEW`
 `LEAF`       of what the function returned: what kind of thing, of which pointer, and what it is
@@ -115,7 +116,8 @@ class Case(IntEnum):
     IS_LONG = 19  # whether others may run meanwhile
     COPIED = 20
     BACK = 22
-    BUILD = 24  # 0: the one leaf; 1: a tuple of them; else what is called with them
+    GATHERED = 24
+    BUILD = 26  # 0: the one leaf; 1: a tuple of them; else what is called with them
 
 
 WIDTH = {
@@ -125,6 +127,7 @@ WIDTH = {
     Case.MADE: 4,
     Case.CELLS: 2,
     Case.COPIED: 3,
+    Case.GATHERED: 2,
     Case.WRITTEN: 3,
     Case.BACK: 3,
     Case.LEAVES: 3,
@@ -565,8 +568,13 @@ def _case(module: ir.Module) -> None:
         target, origin = (w.address(pointers, w.word(row, place)) for place in (0, 1))
         w.copy(target, origin, w.word(row, 2))
 
+    def gather(_: Value, row: Value) -> None:
+        origin, target = w.address(arguments, w.word(row, 0)), w.address(made, w.word(row, 1))
+        end_if(b.icmp_unsigned("!=", w.call("PyArray_CopyInto", target, origin), STATUS(0)))
+
     w.rows(case, Case.MADE, make)
     w.rows(case, Case.COPIED, copy)
+    w.rows(case, Case.GATHERED, gather)
     cells = _rooms(b, POINTER, w.word(case, Case.CELLS))
 
     def fill(place: Value, row: Value) -> None:
