@@ -704,6 +704,21 @@ def test_missing_functions_say_so(name):
     lamina.defn(traced, strict=True)(np.ones(3))
 
 
+@pytest.mark.parametrize("given", [None, (-0.5, 0.7), (0.3, 0.3)])
+def test_even_bins_count_what_lies_on_their_edges(rng, given):
+    x = np.round(np.concatenate([rng.standard_normal(300), np.linspace(-0.5, 0.7, 37), np.full(9, 0.3)]), 2)
+    if given is not None:
+        x[5:8] = np.nan, np.inf, -np.inf
+    for bins in (1, 7, 12, 36):
+
+        def counted(x, bins=bins):
+            return np.histogram(x, bins, range=given)
+
+        for expected, actual in zip(counted(x), lamina.defn(counted, strict=True)(x), strict=True):
+            assert expected.dtype == actual.dtype
+            assert np.array_equal(expected, actual)
+
+
 def test_a_negative_number_is_not_counted():
     def counted(x):
         return np.bincount(np.minimum(x, 3), minlength=4)

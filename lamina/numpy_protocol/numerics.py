@@ -407,12 +407,31 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, we
         raise NotImplementedError("the argument weights isn't there")
     x = flat(_countable(a))
     edges = _bin_edges(x, bins, range)
-    ordered = sorting.sort(to_dtype(x, edges.dtype) if as_value(bins).ndim == 0 else x)
-    below = searching.searchsorted(ordered, edges[:-1])
-    counts = utility.diff(below, append=searching.searchsorted(ordered, edges[-1:], side="right"))
+    is_even = as_value(bins).ndim == 0
+    if is_even and x.dtype == edges.dtype == dt.float64:
+        counts = _counts_of_even_bins(x, edges)
+    else:
+        ordered = sorting.sort(to_dtype(x, edges.dtype) if is_even else x)
+        below = searching.searchsorted(ordered, edges[:-1])
+        counts = utility.diff(below, append=searching.searchsorted(ordered, edges[-1:], side="right"))
     if density:
         return counts / to_dtype(utility.diff(edges), dt.float64) / statistical.sum(counts), edges
     return counts, edges
+
+
+def _counts_of_even_bins(x: Value, edges: Value) -> Any:
+    """Each element's bin is computed, and corrected where rounding put it beside an edge, as NumPy does."""
+    count, first, last = edges.shape[0] - 1, edges[0], edges[-1]
+    place = to_dtype(elementwise.multiply(elementwise.divide(x - first, last - first), count), dt.int64)
+    place = elementwise.clip(place, 0, count - 1)
+    is_below = elementwise.less(x, edges[place])
+    place = searching.where(is_below, elementwise.maximum(place - 1, 0), place)
+    is_above = elementwise.greater_equal(x, edges[place + 1])
+    is_above = elementwise.logical_and(is_above, elementwise.not_equal(place, count - 1))
+    place = searching.where(is_above, place + 1, place)
+    is_inside = elementwise.logical_and(elementwise.greater_equal(x, first), elementwise.less_equal(x, last))
+    place = searching.where(is_inside, elementwise.minimum(place, count - 1), count)
+    return indexing.scatter(creation.zeros(count + 1, dtype=dt.int64), place, 1, "add")[:-1]
 
 
 @means("histogram_bin_edges")

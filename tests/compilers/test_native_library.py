@@ -143,7 +143,7 @@ def test_a_loop_with_products_is_one_call() -> None:
 
 # Cumulative ops
 
-LINES = [(1,), (500,), (0,), (3, 100), (100, 3), (4, 30, 70), (3, 0), (0, 3), (2, 3, 4, 5)]
+LINES = [(1,), (500,), (0,), (3, 100), (5, 1), (4, 20, 30), (3, 0), (0, 3)]
 
 
 @pytest.mark.parametrize("dtype", [bool, np.int8, np.uint16, np.int64, np.float32, np.float64, np.complex64])
@@ -225,7 +225,7 @@ def test_eigenvalues_and_singular_values_have_numpys_bits(dtype: Any) -> None:
     def found(given: list[tuple[np.ndarray, ...]]) -> tuple[np.ndarray, ...]:
         return tuple([each for arrays in given for each in spectra(*arrays)])
 
-    arrays = [numbers(dtype, *shape) for shape in (*STACKS, (5, 3), (20, 30), (2, 4, 3))]
+    arrays = [numbers(dtype, *shape) for shape in ((1, 1), (5, 3), (20, 30), (2, 4, 3))]
     given = [(x, squared(x)) for x in arrays]
     assert set(calls_of(found, given)) == {"eigh", "eigvalsh", "svd", "svdvals", "qr"}
     check(found, given)
