@@ -154,7 +154,9 @@ class _Planner:
                         if store.base is not None:
                             self._start(store, place, last, done, each)
                     self._take_over(each, place, last)
-                    done.append(each)
+                    stores = tuple(store for store in each.stores if not self._is_there(store))
+                    if stores:
+                        done.append(replace(each, stores=stores))
                 case While():
                     self._while(each, last, place, done)
                 case Cond():
@@ -234,6 +236,12 @@ class _Planner:
                     self._take(store.buffer, buffer, last)
                     taken.add(memory)
                     break
+
+    def _is_there(self, store: Store) -> bool:
+        """Whether what fills a buffer is in its memory already."""
+        term = store.term.args[0] if store.term.op == "copy" else store.term
+        is_load = store.base is None and term.op == "load" and not term.args
+        return is_load and term.static[1] == store.layout and self.find(term.static[0]) == self.find(store.buffer)
 
     def _is_alike(self, buffer: int, other: int) -> bool:
         """Whether two buffers are arrays of as many elements of one dtype."""

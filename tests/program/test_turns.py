@@ -104,3 +104,23 @@ def test_a_turn_is_one_kernel(function: Any, copies: int) -> None:
 def test_parts_that_follow_each_other_are_written_where_they_are() -> None:
     block = planned(staged(in_two_parts, (np.ones((30, 40)), 50), {}).traced.graph).program.block
     assert not [each for each in instructions_of(block) if isinstance(each, Copy)]
+
+
+def test_arrays_that_change_places_are_not_copied(rng: Any) -> None:
+    def waves(before: Any, now: Any, n: int) -> Any:
+        after = np.zeros_like(now)
+        for _ in range(n):
+            after[1:-1] = 2 * now[1:-1] - before[1:-1] + 0.1 * (now[2:] - 2 * now[1:-1] + now[:-2])
+            before, now, after = now, after, before
+        return now
+
+    x, y = rng.normal(size=(2, 30, 40))
+    block = planned(staged(waves, (x, y, 50), {}).traced.graph).program.block
+    (loop,) = (each for each in block.instructions if isinstance(each, While))
+    arrays = [each for each in loop.body.instructions if isinstance(each, Kernel) and each.space]
+    assert len(arrays) == 1
+    for n in (0, 1, 12, 13, 14):
+        mine, own = (x.copy(), y.copy()), (x.copy(), y.copy())
+        result = lamina.defn(waves, compiler="native", strict=True)(*mine, n)
+        for got, want in zip((result, *mine), (waves(*own, n), *own), strict=True):
+            np.testing.assert_array_equal(got, want)
