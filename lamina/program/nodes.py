@@ -1,13 +1,11 @@
 """How the nodes that aren't elementwise are lowered: reductions, what places elements, memory, loops and branches."""
 
-import functools
 import itertools
 import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from lamina import dtype as dt
-from lamina.dtype import DType
 from lamina.expr import Expr, Source, effects_of, value_of
 from lamina.expr.tree import nodes_of
 from lamina.layout import Layout
@@ -28,11 +26,11 @@ from lamina.program.record import (
     Site,
     Store,
     Term,
-    Terms,
     While,
     in_order,
 )
 from lamina.program.scope import Lowering, Scope, numel_of, uses_of, zero_of
+from lamina.program.views import along, cast, shifts_of, within
 
 
 def _reduction(scope: Scope, node: Expr) -> Any:
@@ -89,7 +87,7 @@ def _places_before(scope: Scope, node: Expr) -> Term | None:
     if condition.op != "less" or not condition.args[1].is_uniform or condition.args[1].dtype != dt.int64:
         return None
     place, length = condition.args
-    if place.op != "position" or place.static != (_along(x.shape, 0),):
+    if place.op != "position" or place.static != (along(x.shape, 0),):
         return None
     bounds = (scope.terms.constant(number, dt.int64) for number in (0, x.shape[0]))
     return scope.terms.make("clip", (as_scalar(length, x.shape, scope.terms), *bounds), dt.int64)
@@ -102,7 +100,7 @@ def _place_of_extreme(scope: Scope, node: Expr) -> Any:
     if x.shape[axis] == 1:
         scope.set(node, scope.terms.constant(0, dt.int64))
         return None
-    place = scope.terms.make("position", (), dt.int64, (_along(x.shape, axis),))
+    place = scope.terms.make("position", (), dt.int64, (along(x.shape, axis),))
     term = scope.terms.make(node.op, (scope.value(x), place), dt.int64)
     buffer = scope.whole.buffer(dt.int64, node.shape)
     scope.kernel(x.shape, (axis,), Store(term, buffer, Layout.contiguous(node.shape)), node.source)
@@ -171,12 +169,8 @@ def _iota(scope: Scope, node: Expr) -> Any:
     if not scope.whole.is_native(node):
         return NotImplemented
     position = scope.terms.make("position", (), dt.int64, (Layout.contiguous(node.shape),))
-    scope.set(node, _cast(scope.terms, position, node.dtype))
+    scope.set(node, cast(scope.terms, position, node.dtype))
     return None
-
-
-def _cast(terms: Terms, term: Term, dtype: DType) -> Term:
-    return term if term.dtype == dtype else terms.make("cast", (term,), dtype)
 
 
 def _parts(scope: Scope, node: Expr, parts: Sequence[tuple[Term, Layout]], base: int | None) -> None:
@@ -297,11 +291,11 @@ def _indexable(scope: Scope, x: Expr) -> Term:
 def _place(scope: Scope, index: Term, axis: int, extent: int, source: Source | None) -> Term:
     """An index as a place on its axis: negative ones count from the end."""
     terms = scope.terms
-    index = _cast(terms, index, dt.int64)
+    index = cast(terms, index, dt.int64)
     if index.op == "constant" and 0 <= index.static[0] < extent:
         return index
     site = Site(f"index {{}} is out of bounds for axis {axis} with size {extent}", ((0, 1, 0),), source)
-    index = _within(scope, index, -extent, extent - 1, site)
+    index = within(scope, index, -extent, extent - 1, site)
     least, _ = scope.range_of(index) or (-1, 0)
     if least >= 0:
         return index
@@ -310,126 +304,21 @@ def _place(scope: Scope, index: Term, axis: int, extent: int, source: Source | N
     return terms.make("where", (is_negative, terms.make("add", (index, length), dt.int64), index), dt.int64)
 
 
-def _within(scope: Scope, x: Term, low: int, high: int, site: Site, *shown: Term) -> Term:
-    """An integer that must lie in a range: checked when the program runs, unless it is proved."""
-    proved = scope.range_of(x)
-    if proved is not None and low <= proved[0] and proved[1] <= high:
-        return x
-    return scope.terms.make("within", (x, *shown), dt.int64, (low, high, site))
-
-
 def _move(scope: Scope, node: Expr) -> None:
     x, movement = node.args
     scope.set(node, scope.moved(x, movement))
-
-
-def _shift(scope: Scope, node: Expr) -> Shifts:
-    """What moves a view's layout, checked, over the layout's shape; and where it ends, for lengths of a run."""
-    root, layout, shifts, lengths = node.args[:4]
-    if not layout.numel or not (shifts or lengths):
-        return ()
-    dtype = node.dtype if node.op == "view" else node.args[4].dtype
-    size = numel_of(root.shape) * root.dtype.numpy.itemsize // dtype.numpy.itemsize
-    terms, over = scope.terms, Broadcast(layout.shape)
-    given = [(_cast(terms, scope.moved(by, over), dt.int64), stride) for by, stride in shifts if stride]
-    if lengths:
-        ends = {axis: _cast(terms, scope.moved(length, over), dt.int64) for axis, length in lengths}
-        return _cut(scope, given, layout, ends, size, node.source)
-    low, high = layout.span
-    message = f"a view of elements {{}} to {{}} of {size}"
-    if len(given) == 1:
-        ((by, stride),) = given
-        least, most = -(low // abs(stride)), (size - high) // abs(stride)
-        if stride < 0:
-            least, most = -most, -least
-        site = Site(message, ((0, stride, low), (0, stride, high - 1)), node.source)
-        return ((_within(scope, by, least, most, site), stride),)
-    site = Site(message, ((0, 1, low), (0, 1, high - 1)), node.source)
-    return ((_within(scope, _total(scope, given), -low, size - high, site), 1),)
-
-
-def _total(scope: Scope, shifts: Sequence[tuple[Term, int]]) -> Term:
-    """The sum of integers times their strides."""
-    terms = scope.terms
-    total = terms.constant(0, dt.int64)
-    for by, stride in shifts:
-        # what lies this far out is outside any memory, and the sum doesn't wrap
-        bound = 2**60 // (len(shifts) * abs(stride))
-        least, most = scope.range_of(by) or (-bound - 1, bound)
-        if least < -bound or most > bound:
-            by = terms.make("clip", (by, terms.constant(-bound, dt.int64), terms.constant(bound, dt.int64)), dt.int64)
-        total = _sum(terms, total, _times(terms, by, stride))
-    return total
-
-
-def _sum(terms: Terms, x: Term, y: Term) -> Term:
-    zero = terms.constant(0, dt.int64)
-    return y if x is zero else x if y is zero else terms.make("add", (x, y), dt.int64)
-
-
-def _times(terms: Terms, x: Term, number: int) -> Term:
-    return x if number == 1 else terms.make("multiply", (x, terms.constant(number, dt.int64)), dt.int64)
-
-
-def _cut(
-    scope: Scope,
-    shifts: Sequence[tuple[Term, int]],
-    layout: Layout,
-    ends: Mapping[int, Term],
-    size: int,
-    source: Source | None,
-) -> Shifts:
-    """A layout that is moved and cut: what is before the ends must lie in the memory, the rest isn't there."""
-    terms = scope.terms
-    zero, one = terms.constant(0, dt.int64), terms.constant(1, dt.int64)
-    whole = Layout([1 if axis in ends else n for axis, n in enumerate(layout.shape)], layout.strides, layout.offset)
-    total = _total(scope, shifts)
-    low, high = (_sum(terms, total, terms.constant(end, dt.int64)) for end in (whole.span[0], whole.span[1] - 1))
-    checks: list[Term] = []
-    conditions: list[Term] = []
-    empties: list[Term] = []
-    for axis, length in ends.items():
-        extent, stride = layout.shape[axis], layout.strides[axis]
-        site = Site(f"a length of {{}} along an axis of {extent}", ((0, 1, 0),), source, ValueError)
-        checked = _within(scope, length, 0, extent, site)
-        if checked is not length:
-            checks.append(checked)
-        place = terms.make("position", (), dt.int64, (_along(layout.shape, axis),))
-        conditions.append(terms.make("less", (place, length), dt.bool))
-        empties.append(terms.make("equal", (length, zero), dt.bool))
-        last = terms.make("subtract", (checked, one), dt.int64)
-        if stride < 0:
-            low = _sum(terms, low, _times(terms, last, stride))
-        elif stride:
-            high = _sum(terms, high, _times(terms, last, stride))
-    site = Site(f"a view of elements {{}} to {{}} of {size}", ((1, 1, 0), (2, 1, 0)), source)
-    least, most = scope.range_of(low), scope.range_of(high)
-    is_empty = functools.reduce(lambda x, y: terms.make("logical_or", (x, y), dt.bool), empties)
-    if least is None or most is None or least[0] < 0 or most[1] >= size:  # else all that there is lies between them
-        for end in (low, high):
-            seen = terms.make("where", (is_empty, zero, end), dt.int64)
-            checks.append(terms.make("within", (seen, low, high), dt.int64, (0, max(size - 1, 0), site)))
-    if checks:
-        total = terms.make("with", (total, *checks), dt.int64)
-    moved = () if total is zero else ((total, 1),)
-    return (*moved, *((condition, None) for condition in conditions))
-
-
-def _along(shape: Shape, axis: int) -> Layout:
-    """The layout whose positions are the indices of one axis."""
-    return Layout(shape, [int(each == axis) for each in range(len(shape))])
 
 
 def _view(scope: Scope, node: Expr) -> Any:
     root, layout = node.args[:2]
     term = scope.value(root)
     if term.op == "constant" and node.dtype == root.dtype:  # every element is this one, wherever it is
-        checks = tuple(by for by, stride in _shift(scope, node) if stride is not None)
+        checks = tuple(by for by, stride in shifts_of(scope, node) if stride is not None)
         scope.set(node, scope.terms.make("with", (term, *checks), node.dtype) if checks else term)
         return None
     buffer = scope.buffer_of(term, root.shape, root.source, "a view sees its memory")
     scope.values[root] = scope.terms.load(buffer, root.dtype, Layout.contiguous(root.shape))
-    shifts = _shift(scope, node)
+    shifts = shifts_of(scope, node)
     static = (buffer, layout, tuple(stride for _, stride in shifts))
     scope.set(node, scope.terms.make("load", tuple(by for by, _ in shifts), node.dtype, static))
     if node.dtype != root.dtype:  # what a buffer holds is read as such by this kernel alone
@@ -449,7 +338,7 @@ def _update(scope: Scope, node: Expr) -> Any:
         return None
     base = scope.buffer_of(scope.value(root), root.shape, root.source, "a part of it is written")
     scope.values[root] = scope.terms.load(base, root.dtype, Layout.contiguous(root.shape))
-    shifts = _shift(scope, node)
+    shifts = shifts_of(scope, node)
 
     def is_apart(load: Term) -> bool:
         moved = tuple(zip(load.args, load.static[2], strict=True))
