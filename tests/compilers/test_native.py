@@ -220,6 +220,16 @@ def test_results_do_not_depend_on_the_number_of_threads(shape, threads, rng) -> 
             np.testing.assert_array_equal(result, one)
 
 
+@pytest.mark.parametrize("shape", [(1501, 1003), (1003, 1501), (1024, 1500), (3, 700, 901)])
+def test_threads_share_out_tiles_of_which_the_last_is_shorter(shape, threads, rng) -> None:
+    x = rng.integers(0, 99, shape)
+    compiled = native(lambda x: (x.T + 1, x.T[::-1] * x.T + 1, x[..., ::2] - 1))
+    for count in (1, 2, 5, 64):
+        threads(count)
+        for result, expected in zip(compiled(x), (x.T + 1, x.T[::-1] * x.T + 1, x[..., ::2] - 1), strict=True):
+            np.testing.assert_array_equal(result, expected)
+
+
 def test_an_error_in_one_of_the_threads(threads, rng) -> None:
     take = native(lambda x, i: np.exp(x[i]) * np.sin(x[i]))
     x, places = rng.random(50), rng.integers(-50, 50, 400_000)
@@ -618,3 +628,15 @@ def test_powers_and_divisors_of_integers(dtype: str, size: int, rng) -> None:
 def test_a_negative_power_of_an_integer_is_an_error() -> None:
     with pytest.raises(ValueError, match="negative integer powers"):
         native(lambda x, n: x**n)(np.arange(40), np.arange(40) - 39)
+
+
+@pytest.mark.parametrize("width", [1, 7, 9, 17, 33, 34, 35])
+@pytest.mark.parametrize("origin", [np.uint32, np.int64, np.float32, np.float64])
+@pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.bool_, np.float16])
+def test_a_narrowing_cast_writes_its_own_elements_alone(dtype, origin, width: int, rng) -> None:
+    """Columns go before rows, so what is left at the end of a row is followed by memory that was written before."""
+    x = rng.integers(1, 99, (3, width)).astype(origin)
+    for view in (x, x[:, ::-1]):
+        place, cast = native(lambda x: (x.argmin(axis=0), x.astype(dtype)))(view)
+        np.testing.assert_array_equal(place, view.argmin(axis=0))
+        np.testing.assert_array_equal(cast, view.astype(dtype))

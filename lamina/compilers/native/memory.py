@@ -108,7 +108,8 @@ class Access:
 
         if not isinstance(value.type, ir.VectorType):
             write(value, start, mask)
-        elif stride != 1:
+        elif stride != 1 or self.rest == 1:
+            # LLVM 22 makes a store as wide as before a cast of a masked one of one lane
             mask = mask if self.mask is None else self.used(mask, value.type.count)
             for lane in range(self.rest or value.type.count):
                 condition = None if mask is None else b.extract_element(mask, INDEX(lane))
