@@ -77,7 +77,7 @@ def compiled(key: str, text: Callable[[], str], level: Level) -> Code:
 
 
 def _object_code(text: str, level: Level) -> bytes:
-    module = llvm.parse_assembly(text)
+    module = llvm.parse_assembly(text, llvm.create_context())  # a context keeps every number that a module had
     tools = _tools(level)
     tools.passes.run(module, tools.builder)
     return tools.machine.emit_object(module)  # type: ignore[no-any-return]
