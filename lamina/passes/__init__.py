@@ -9,10 +9,12 @@ from collections.abc import Callable, Collection
 from lamina.expr import Graph
 from lamina.passes.calls import inline_calls
 from lamina.passes.common import share_common
+from lamina.passes.constants import fold_constants
 from lamina.passes.identities import simplify
 
 PASSES: dict[str, Callable[[Graph], Graph]] = {
     "calls": inline_calls,
+    "constants": fold_constants,
     "identities": simplify,
     "common": share_common,
 }

@@ -7,7 +7,7 @@ import pytest
 
 import lamina
 from lamina.evaluator import compile_graph
-from lamina.expr import Graph, check
+from lamina.expr import Expr, Graph, build, check
 from lamina.passes import PASSES, run_passes
 
 X = lamina.Spec(lamina.float64, (3,))
@@ -34,6 +34,24 @@ def test_other_powers_stay() -> None:
     assert any("pow" in line for line in lines(lambda x, y: x**y, "identities", args=(X, X)))
     integers = lamina.Spec(lamina.int64, (3,))
     assert any("pow" in line for line in lines(lambda x: np.power(x, 2), "identities", args=(integers,)))
+
+
+def test_what_hangs_on_constants_is_one() -> None:
+    def scaled(x):
+        half = lamina.asarray(3.0) / lamina.asarray(6.0)
+        return x * half
+
+    (product, result) = lines(scaled, "constants")[-2:]
+    assert result == f"return {product.partition(':')[0]}"
+    assert not any("divide" in line for line in lines(scaled, "constants"))
+    assert any("divide" in line for line in lines(scaled))
+
+
+def test_what_is_not_exact_or_raises_is_no_constant() -> None:
+    for op, numbers in (("exp", (1.0,)), ("pow", (2, -1))):
+        args = [Expr("constant", (number,), lamina.float64 if op == "exp" else lamina.int64, ()) for number in numbers]
+        graph = Graph((), (build(op, *args),))
+        assert run_passes(graph, ["constants"]) is graph
 
 
 def test_what_is_computed_twice_is_computed_once() -> None:
