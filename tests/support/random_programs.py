@@ -200,7 +200,10 @@ class _Writer:
     def write_write(self, depth: int) -> None:
         name = self.array_of()
         text, shape = self.part(name)
-        self.emit(depth, f"{text} = {self.bounded(self.expression(shape), name)}")
+        value = self.expression(shape)
+        if len(shape) == 1 and value in self.arrays:
+            value = f"({value} + 0)"  # NumPy reads what it has just written: a[:, 3] = a[1] of 4 × 4 elements
+        self.emit(depth, f"{text} = {self.bounded(value, name)}")
 
     def write_augment(self, depth: int) -> None:
         name = self.array_of()
