@@ -4,8 +4,9 @@ The callable takes the NumPy arrays of the graph's params, in order, contiguous 
 outputs' leaves, then those of the updates. It writes into none of the arrays that it is given, and none of the arrays
 that it returns is written by a later call. It may have an attribute `in_place`: a callable like it that writes the
 updates into the params' arrays, which are then writable, aligned, and no memory of another's, and returns the outputs
-alone; where it raises, it has written nothing. Options are the compiler's own: it raises `TypeError` for one that it
-doesn't know. Other packages add compilers through the entry-point group ``lamina.compilers``.
+alone; where it raises, it has written nothing. `direct` has what a compiler takes over from Python altogether. Options
+are the compiler's own: it raises `TypeError` for one that it doesn't know. Other packages add compilers through the
+entry-point group ``lamina.compilers``.
 """
 
 import functools
