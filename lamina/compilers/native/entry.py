@@ -17,7 +17,8 @@ import numpy as np
 
 from lamina.compilers.direct import MISS, Choice, Form, Given, Leaf, Made, Part, Taken, Thing, View, leaves_in
 from lamina.compilers.native import jit
-from lamina.compilers.native.entry_code import API, NAME, NUMPY_API, SCRATCH, Case, Field, Kind, Read, Row, text
+from lamina.compilers.native.entry_code import NAME, text
+from lamina.compilers.native.entry_format import API, NUMPY_API, SCRATCH, Case, Field, Kind, Read, Row
 from lamina.compilers.native.fingerprint import Unforeseen, sources
 from lamina.program.record import Block, Copy, Kernel, instructions_of
 from lamina.threads import address_of_num_threads
