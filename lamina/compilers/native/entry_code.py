@@ -11,6 +11,7 @@ from typing import Any
 
 from llvmlite import ir
 
+from lamina.compilers.native.counting import repeat
 from lamina.compilers.native.driver import SIGNATURE, STATUS_WORDS
 from lamina.compilers.native.entry_format import API, NUMPY_API, SCRATCH, WIDTH, Case, Field, Kind, Read, Row
 from lamina.compilers.native.scalar import Value, call_intrinsic
@@ -85,25 +86,10 @@ class _Writer:
         with self.b.if_then(self.b.not_(condition), likely=False):
             self.b.ret(result)
 
-    def each(self, count: Value, body: Callable[[Value], None]) -> None:
-        """A loop of so many turns."""
-        b = self.b
-        before, head, turn, after = b.block, *(b.append_basic_block(name) for name in ("head", "turn", "after"))
-        b.branch(head)
-        b.position_at_end(head)
-        place = b.phi(INDEX)
-        place.add_incoming(INDEX(0), before)
-        b.cbranch(b.icmp_signed("<", place, count), turn, after)
-        b.position_at_end(turn)
-        body(place)
-        place.add_incoming(b.add(place, INDEX(1)), b.block)
-        b.branch(head)
-        b.position_at_end(after)
-
     def rows(self, case: Value, of: Case, body: Callable[[Value, Value], None]) -> Value:
         """A loop over the rows of a case, ``body(place, row)``; how many they are."""
         count, first = self.word(case, of), self.address(case, of + 1)
-        self.each(count, lambda place: body(place, self.at(first, self.b.mul(place, INDEX(WIDTH[of])))))
+        repeat(self.b, count, lambda place: body(place, self.at(first, self.b.mul(place, INDEX(WIDTH[of])))))
         return count
 
     def switch(self, kind: Value, ways: dict[IntEnum, Callable[[], None]]) -> None:
@@ -146,7 +132,7 @@ def _is_form(module: ir.Module) -> None:
         w.unless(w.is_equal(w.word(extents, axis), w.word(expected, 0)), no)
         w.unless(w.is_equal(w.word(strides, axis), w.word(expected, 1)), no)
 
-    w.each(axes, compare)
+    repeat(w.b, axes, compare)
     w.b.ret(BIT(1))
 
 
@@ -305,7 +291,7 @@ def _leaf(module: ir.Module) -> None:
     def cut() -> None:
         axes = w.word(what, 1)
         extents = _rooms(b, INDEX, axes)
-        w.each(axes, lambda axis: b.store(w.word(w.address(what, 2), axis), w.at(extents, axis)))
+        repeat(w.b, axes, lambda axis: b.store(w.word(w.address(what, 2), axis), w.at(extents, axis)))
         length = w.word(w.address(pointers, w.word(what, 4)), 0)
         b.store(length, extents)
         array = w.array(array_type, what, extents, _NULL, _NULL, STATUS(0))
@@ -393,7 +379,7 @@ def _case(module: ir.Module) -> None:
     owned_count = b.add(made_count, leaf_count)
     made = _rooms(b, POINTER, owned_count)
     leaves = w.at(made, made_count)
-    w.each(owned_count, lambda place: b.store(_NULL, w.at(made, place)))
+    repeat(w.b, owned_count, lambda place: b.store(_NULL, w.at(made, place)))
     end = b.append_basic_block("end")
     result = room(b, POINTER)
     b.store(_NULL, result)
@@ -470,7 +456,7 @@ def _case(module: ir.Module) -> None:
                 w.call("Py_IncRef", leaf)
                 w.call("PyTuple_SetItem", tuple_, place, leaf)
 
-            w.each(leaf_count, put)
+            repeat(w.b, leaf_count, put)
             b.store(tuple_, result)
             with b.if_then(b.icmp_unsigned("!=", build, INDEX(1))):
                 built = w.call("PyObject_CallObject", b.inttoptr(build, POINTER), tuple_)
@@ -484,7 +470,7 @@ def _case(module: ir.Module) -> None:
         with b.if_then(b.not_(w.is_null(thing))):
             w.call("Py_DecRef", thing)
 
-    w.each(owned_count, release)
+    repeat(w.b, owned_count, release)
     b.ret(b.load(result, typ=POINTER))
 
 
@@ -547,6 +533,6 @@ def _entry(module: ir.Module) -> None:
         result = w.call("case", case, arguments, count, array_type, miss)
         w.unless(w.is_equal(result, miss), result)
 
-    w.each(w.word(words, 0), attempt)
+    repeat(w.b, w.word(words, 0), attempt)
     w.call("Py_IncRef", miss)
     b.ret(miss)

@@ -6,10 +6,10 @@ nothing that two callers could disturb. One that can't be made is done without: 
 
 import os
 from collections.abc import Sequence
-from typing import Any
 
 from llvmlite import ir
 
+from lamina.compilers.native.counting import repeat
 from lamina.compilers.native.scalar import Value
 from lamina.compilers.native.types import BYTE, INDEX, POINTER, STATUS, room
 from lamina.threads import MAX_THREADS
@@ -77,19 +77,6 @@ def _runner(module: ir.Module) -> ir.Function:
     def task_of(place: Value) -> Value:
         return b.gep(tasks, [place], source_etype=_TASK)
 
-    def each(first: int, body: Any) -> None:
-        before, head, turn, after = b.block, *(b.append_basic_block() for _ in range(3))
-        b.branch(head)
-        b.position_at_end(head)
-        place = b.phi(INDEX)
-        place.add_incoming(INDEX(first), before)
-        b.cbranch(b.icmp_signed("<", place, count), turn, after)
-        b.position_at_end(turn)
-        body(place)
-        place.add_incoming(b.add(place, INDEX(1)), b.block)
-        b.branch(head)
-        b.position_at_end(after)
-
     def end(place: Value) -> Value:
         return b.mul(b.sdiv(b.mul(units, place), count), step)
 
@@ -118,10 +105,10 @@ def _runner(module: ir.Module) -> ir.Function:
     def note(place: Value) -> None:
         b.store(b.or_(b.load(status, typ=INDEX), b.load(_field(b, task_of(place), 3), typ=INDEX)), status)
 
-    each(0, fill)
-    each(1, start)
+    repeat(b, count, fill)
+    repeat(b, count, start, start=1)
     b.call(thread, [task_of(INDEX(0))])
     note(INDEX(0))
-    each(1, finish)
+    repeat(b, count, finish, start=1)
     b.ret(b.trunc(b.load(status, typ=INDEX), STATUS))
     return function

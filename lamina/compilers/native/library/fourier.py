@@ -10,8 +10,9 @@ import numpy as np
 from llvmlite import ir
 
 from lamina import dtype as dt
+from lamina.compilers.native.counting import repeat_over
 from lamina.compilers.native.library import symbols
-from lamina.compilers.native.library.lines import Call, Operand, repeat_over
+from lamina.compilers.native.library.lines import Call, Operand
 from lamina.compilers.native.scalar import Value
 from lamina.compilers.native.types import BYTE, INDEX, POINTER, bits_of, in_memory
 from lamina.dtype import DType

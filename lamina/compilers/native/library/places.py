@@ -1,6 +1,7 @@
 """The places at which a vector of bools is true: one loop without a branch, that writes each place and counts."""
 
-from lamina.compilers.native.library.lines import Call, load, repeat, store
+from lamina.compilers.native.counting import repeat
+from lamina.compilers.native.library.lines import Call, load, store
 from lamina.compilers.native.scalar import Value
 from lamina.compilers.native.types import INDEX
 from lamina.program.record import Library

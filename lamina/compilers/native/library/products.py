@@ -8,18 +8,9 @@ from collections.abc import Sequence
 
 from llvmlite import ir
 
+from lamina.compilers.native.counting import repeat, repeat_over
 from lamina.compilers.native.library import symbols
-from lamina.compilers.native.library.lines import (
-    Call,
-    Operand,
-    element_at,
-    load,
-    repeat,
-    repeat_over,
-    splat,
-    store,
-    zero,
-)
+from lamina.compilers.native.library.lines import Call, Operand, element_at, load, splat, store, zero
 from lamina.compilers.native.scalar import Value
 from lamina.compilers.native.types import COMPUTED, INDEX, in_memory, part_of
 from lamina.dtype import DType

@@ -6,7 +6,8 @@ vectors, and what there is so far is in the elements of the result before.
 
 import math
 
-from lamina.compilers.native.library.lines import Call, Element, computed, load, repeat, repeat_over, store
+from lamina.compilers.native.counting import repeat, repeat_over
+from lamina.compilers.native.library.lines import Call, Element, computed, load, store
 from lamina.compilers.native.scalar import Value
 from lamina.compilers.native.types import COMPUTED, INDEX, in_register, part_of
 from lamina.program.record import Library

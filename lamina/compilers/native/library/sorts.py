@@ -8,19 +8,9 @@ are asked for, those of equal ones are put in order afterwards.
 from llvmlite import ir
 
 from lamina import dtype as dt
+from lamina.compilers.native.counting import repeat, repeat_over
 from lamina.compilers.native.library import symbols
-from lamina.compilers.native.library.lines import (
-    Call,
-    computed,
-    copy_line,
-    copy_matrix,
-    element_at,
-    load,
-    repeat,
-    repeat_over,
-    splat,
-    store,
-)
+from lamina.compilers.native.library.lines import Call, computed, copy_line, copy_matrix, element_at, load, splat, store
 from lamina.compilers.native.scalar import Value
 from lamina.compilers.native.types import COMPUTED, INDEX, POINTER, STATUS, in_register, splat_constant
 from lamina.dtype import DType

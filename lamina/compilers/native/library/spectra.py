@@ -4,9 +4,10 @@ from collections.abc import Callable, Sequence
 
 from numpy.linalg import LinAlgError
 
+from lamina.compilers.native.counting import repeat, repeat_over
 from lamina.compilers.native.library import symbols
 from lamina.compilers.native.library.lapack import WORK, by_columns, by_rows, integers, run, scratch, wide
-from lamina.compilers.native.library.lines import Call, element_at, load, repeat, repeat_over, rounded, store, zero
+from lamina.compilers.native.library.lines import Call, element_at, load, rounded, store, zero
 from lamina.compilers.native.scalar import Value
 from lamina.compilers.native.types import INDEX, part_of
 from lamina.program.record import Library

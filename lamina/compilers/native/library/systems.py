@@ -9,20 +9,10 @@ from typing import Any
 from llvmlite import ir
 from numpy.linalg import LinAlgError
 
+from lamina.compilers.native.counting import repeat, repeat_over
 from lamina.compilers.native.library import symbols
 from lamina.compilers.native.library.lapack import by_columns, by_rows, integers, run, scratch, wide
-from lamina.compilers.native.library.lines import (
-    Call,
-    Element,
-    computed,
-    element_at,
-    load,
-    repeat,
-    repeat_over,
-    rounded,
-    store,
-    zero,
-)
+from lamina.compilers.native.library.lines import Call, Element, computed, element_at, load, rounded, store, zero
 from lamina.compilers.native.scalar import Value
 from lamina.compilers.native.types import INDEX, in_memory, part_of
 from lamina.dtype import DType
