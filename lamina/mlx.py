@@ -147,7 +147,7 @@ ELSEWHERE: dict[str, dict[str, str]] = {
         "bool signed unsigned": "matmul",
         "complex": "expm1",
     },
-    "MLX transforms single precision alone": {"float16": "fft ifft rfft"},
+    "MLX transforms single precision alone": {"float16": "fft ifft rfft", "float64": "irfft"},
     "MLX computes it in float32": {"float64": "sin cos exp sigmoid logaddexp"},
     "MLX computes it less exactly": {"": "erf"},
     "MLX has other quotients of infinities, and zeros of another sign": {"float": "floor_divide remainder"},

@@ -57,13 +57,14 @@ def test_the_whole_road() -> None:
     again = pickle.loads(pickle.dumps(graph))
     assert again == graph and str(again) == str(graph)
 
-    compiled = lamina.defn(blur_until_calm)
+    compiled = [lamina.defn(blur_until_calm, compiler=compiler) for compiler in ("native", "evaluator")]
     for limit, steps in ((0.02, 50), (1e-9, 4), (5.0, 3), (0.5, 0)):
         expected = plain(image, limit, steps)
-        result = compiled(image, limit, steps)
-        assert list(result) == list(expected) and result["steps"] == expected["steps"]
-        for key in ("change", "image", "rows"):
-            np.testing.assert_allclose(result[key], expected[key], rtol=1e-12)
+        for each in compiled:
+            result = each(image, limit, steps)
+            assert list(result) == list(expected) and result["steps"] == expected["steps"]
+            for key in ("change", "image", "rows"):
+                np.testing.assert_allclose(result[key], expected[key], rtol=1e-12)
         leaves = compile_graph(again)(image, np.float64(limit), np.int64(steps))
         for leaf, value in zip(leaves, result.values(), strict=True):
             np.testing.assert_array_equal(leaf, value)

@@ -22,11 +22,11 @@ def explain(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Expl
     Raises `TypeError` for an argument that is no array, number or container of them, and can't be static.
 
     >>> import lamina, numpy as np
-    >>> explained = lamina.explain(lambda x: (x[1:] + 1).sum(axis=0), np.ones((3, 4)))
+    >>> explained = lamina.explain(lambda x: (x[1:] + 1).sum(axis=0), np.ones((7, 4)))
     >>> [(operation.name, operation.fate) for operation in explained.lines[0].operations]
     [('slice', 'view'), ('add', 'kernel'), ('sum', 'kernel')]
     >>> explained.kernels[0].space, explained.copies, explained.memory.peak
-    ((2, 4), (), 32)
+    ((6, 4), (), 32)
     """
     # loaded when needed, and LLVM with it
     return import_module("lamina.explain.explaining").explained(function, args, kwargs)  # type: ignore[no-any-return]

@@ -40,10 +40,10 @@ def fuse(program: Program) -> Program:
 
     >>> import lamina
     >>> from lamina.program import lower
-    >>> graph = lamina.trace(lambda x: x / x.sum(axis=1, keepdims=True), lamina.Spec(lamina.float64, (3, 4)))
+    >>> graph = lamina.trace(lambda x: x / x.sum(axis=1, keepdims=True), lamina.Spec(lamina.float64, (3, 8)))
     >>> print(fuse(lower(graph, lambda node: True)))
-    <lambda>(%0: float64[3, 4]):
-      %2: float64[3, 4] = kernel [3, 4 reduced]:
+    <lambda>(%0: float64[3, 8]):
+      %2: float64[3, 8] = kernel [3, 8 reduced]:
         t0: float64 = %0
         t1: float64 = sum(t0)
         t2: float64 = divide(t0, t1)

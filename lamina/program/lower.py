@@ -19,10 +19,10 @@ def lower(graph: Graph, is_native: Callable[[Expr], bool]) -> Program:
     Raises `TooLarge` for a graph whose program would have more buffers than it is worth to compile.
 
     >>> import lamina
-    >>> graph = lamina.trace(lambda x: (x.T * 2).sum(axis=0), lamina.Spec(lamina.float64, (3, 4)))
+    >>> graph = lamina.trace(lambda x: (x.T * 2).sum(axis=0), lamina.Spec(lamina.float64, (3, 8)))
     >>> print(lower(graph, lambda node: True))
-    <lambda>(%0: float64[3, 4]):
-      %1: float64[3] = kernel [3, 4 reduced]:
+    <lambda>(%0: float64[3, 8]):
+      %1: float64[3] = kernel [3, 8 reduced]:
         t0: float64 = %0
         t1: float64 = multiply(t0, 2.0: float64)
         t2: float64 = sum(t1)
