@@ -31,7 +31,7 @@ ROOT = Path(__file__).parents[2]
 COMPUTED = ["bool", "int8", "int64", "uint8", "uint32", "float32", "float64"]
 MOVED = ["int4", "bfloat16", "complex64", "complex128"]
 PARTS = 10
-SEEDS, LONG_SEEDS = 200, 20_000
+SEEDS, LONG_SEEDS = 1_000, 20_000
 
 
 def native(function: Any) -> Any:
