@@ -34,7 +34,7 @@ LOW, HIGH = 24.0, 60.0  # gradients, in levels: an edge is above LOW, and above 
 # The program
 
 
-@lamina.defn(compiler="native")
+@lamina.defn
 def edges(photo: Any, rounds: int, softness: float, low: float, high: float) -> dict[str, Any]:
     """The photograph (height, width, 3) in gray and diffused, its gradient's strength, its edges, and their share."""
     gray = (photo * LUMA).sum(axis=-1) / 65536

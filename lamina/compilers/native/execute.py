@@ -153,13 +153,14 @@ class _Executable:
         operands = [(self.memory[buffer], layout) for buffer, layout in library.operands]
         results = [self.memory[buffer] for buffer in library.results]
 
-        # a callback may keep what it is shown, and memory is written again
-        shown = np.array if library.kind == "callback" else np.asarray
+        # a callback may keep what it is shown and what it gives, and memory is written again
+        is_seen = library.kind == "callback"
 
         def step(slots: Slots) -> None:
-            given = [shown(_seen(slots[memory], layout)) for memory, layout in operands]
+            given = [_seen(slots[memory], layout) for memory, layout in operands]
+            given = list(map(np.array, given)) if is_seen else given
             for memory, array in zip(results, compute(*given), strict=True):
-                slots[memory] = _own(array, given)
+                slots[memory] = np.array(array, order="C") if is_seen else _own(array, given)
 
         return step
 
