@@ -278,15 +278,18 @@ class _Planner:
         body = self._apart(body, stays, taken, "a loop carries it on its own")
         done.append(replace(loop, condition=condition, body=body))
         direct = {self.find(buffer) for buffer in self.written}
+        moved = []
         for result, param, output in zip(loop.results, loop.params, body.outputs, strict=True):
             if self.find(param) == self.find(output) or self.program.buffers[param].numel == 1:
                 self._take(result, param, last)
             else:
-                if self.find(param) in direct:
-                    self.exchanged.add(param)
-                if result in self.ends and self._is_free(self.ends[result], place):
-                    self._take(result, self.ends[result], last)
-                done.append(Copy(result, param, "the turns of the loop change places", loop.source))
+                moved.append((result, param))
+        for result, param in moved:  # behind the others, which say how long a memory is needed
+            if self.find(param) in direct:
+                self.exchanged.add(param)
+            if result in self.ends and self._is_free(self.ends[result], place):
+                self._take(result, self.ends[result], last)
+            done.append(Copy(result, param, "the turns of the loop change places", loop.source))
 
     def _cond(self, cond: Cond, last: dict[int, int], place: int) -> Cond:
         live = frozenset(buffer for buffer, end in last.items() if end > place)
