@@ -64,3 +64,16 @@ def warn(message: str) -> None:
 
 
 _PACKAGE = os.path.dirname(__file__) + os.sep
+
+
+def anew(error: BaseException) -> BaseException:
+    """An exception like one that is there: each time it is raised it takes a traceback and notes of its own.
+
+    >>> first = ValueError("too small")
+    >>> anew(first), anew(first) is first
+    (ValueError('too small'), False)
+    """
+    new = type(error).__new__(type(error), *error.args)  # without `__init__`, which may want other arguments
+    new.__dict__.update({key: list(held) if key == "__notes__" else held for key, held in vars(error).items()})
+    new.__cause__, new.__suppress_context__ = error.__cause__, error.__suppress_context__
+    return new

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from lamina import dtype as dt
+from lamina.errors import anew
 from lamina.expr import OPS, Expr, Graph, describe, value_of, with_effects
 from lamina.expr.containers import describe_structure, flatten, map_leaves, unflatten
 from lamina.expr.tree import nodes_of, operands, post_order
@@ -331,7 +332,7 @@ def _check(node: Expr, plan: _Plan) -> Step:
 
     def step(env: Environment) -> Any:
         if not env[predicate]:
-            raise exception(message) if isinstance(exception, type) else exception
+            raise exception(message) if isinstance(exception, type) else anew(exception)
         return env[predicate]
 
     return step

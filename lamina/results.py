@@ -75,9 +75,14 @@ def returned(
         else:
             root = params[-1 - leaf.memory]
             assert isinstance(root, Root)
+            are_mixed = len({given_arrays[member.place].flags.writeable for member in root.members}) > 1
             for member in root.members:
-                is_all_of_it = member.layout == leaf.layout and leaf.node.shape == arrays[member.place].shape
-                if is_all_of_it and leaf.recast is None and not leaf.shifts and not leaf.lengths and not leaf.is_frozen:
+                is_writable = given_arrays[member.place].flags.writeable
+                is_as_free = is_writable is not leaf.is_frozen if are_mixed else not leaf.is_frozen
+                is_all_of_it = (
+                    is_as_free and member.layout == leaf.layout and leaf.node.shape == arrays[member.place].shape
+                )
+                if is_all_of_it and leaf.recast is None and not leaf.shifts and not leaf.lengths:
                     return leaves[arguments.arrays[member.place]]
             # an argument's own memory, also where a copy of it (in the machine's byte order) was computed with
             array = seen(np.asarray(memory_of(root, given_arrays), order="C"), leaf)

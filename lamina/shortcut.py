@@ -209,11 +209,12 @@ def _leaf(
     members = roots[-1 - leaf.memory]
     if leaf.lengths or leaf.kind is not Kind.ARRAY:
         return None
+    is_same = len({args[place].flags.writeable for place, _ in members}) == 1
     for place, member in members:
-        if member.layout == leaf.layout and leaf.node.shape == args[place].shape and not leaf.is_frozen:
+        is_as_free = not leaf.is_frozen if is_same else args[place].flags.writeable is not leaf.is_frozen
+        if is_as_free and member.layout == leaf.layout and leaf.node.shape == args[place].shape:
             return Given(place)
     place, _ = members[0]
-    is_same = len({args[place].flags.writeable for place, _ in members}) == 1
     if not is_same or not _is_behaved(args[place], members[0][1].layout):
         return None
     return Part(place, dtype, view._replace(is_writable=view.is_writable and args[place].flags.writeable))

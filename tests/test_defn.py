@@ -1105,3 +1105,50 @@ def test_slices_are_static() -> None:
         np.testing.assert_array_equal(f(x, key), x[key] * 2)
     from_bool = lamina.defn(lambda x, start: x[start:], strict=True)
     assert from_bool(x, True).tolist() == x[1:].tolist() and from_bool(x, False).tolist() == x.tolist()
+
+
+@pytest.mark.parametrize("compiler", ["native", "evaluator"])
+def test_an_error_is_a_new_one_each_time(compiler) -> None:
+    @lamina.defn(strict=True, compiler=compiler)
+    def f(x):
+        if x[0] > 0:
+            raise ValueError("a")
+        return x
+
+    caught, held = [], []
+    for _ in range(4):
+        x = np.ones(3)
+        held.append(weakref.ref(x))
+        with pytest.raises(ValueError, match="a") as raised:
+            f(x)
+        caught.append((len(raised.traceback), tuple(raised.value.__notes__)))
+        raised.value.add_note("mine")
+    assert len(set(caught[1:])) == 1
+    del x, raised
+    gc.collect()
+    assert [each() for each in held] == [None] * 4
+
+
+@pytest.mark.parametrize("compiler", ["native", "evaluator"])
+def test_one_memory_that_one_argument_may_write_and_another_may_not(compiler) -> None:
+    def f(x, y):
+        y[0] = 9
+        return x + y
+
+    def both(x, y):
+        x[0] = 1.0
+        return y, y[1:], x[1:]
+
+    compiled, returned = (lamina.defn(each, strict=True, compiler=compiler) for each in (f, both))
+    for _ in range(4):
+        a = np.arange(4.0)
+        frozen = a.view()
+        frozen.flags.writeable = False
+        for other in (frozen, np.broadcast_to(a[:1], (4,))):
+            with pytest.raises(ValueError, match="read-only"):
+                compiled(a, other)
+        assert a.tolist() == [0, 1, 2, 3]
+        assert compiled(frozen, a).tolist() == [18, 2, 4, 6] and a[0] == 9
+        whole, part, own = returned(a, frozen)
+        assert whole is frozen
+        assert [each.flags.writeable for each in (whole, part, own)] == [False, False, True]

@@ -137,10 +137,16 @@ def _matmul(scope: Scope, node: Expr) -> Any:
     if inner == 1:
         scope.set(node, scope.squeezed(product, node.shape))
         return None
-    term = scope.terms.make("any" if node.dtype == dt.bool else "sum", (product,), node.dtype)
-    buffer = scope.whole.buffer(node.dtype, node.shape)
+    # products of floats of 16 bits are not rounded, and may be greater than such a float is
+    dtype = dt.float32 if node.dtype in (dt.float16, dt.bfloat16) else node.dtype
+    if dtype != node.dtype:
+        left, right = (scope.terms.make("cast", (each,), dtype) for each in (left, right))
+        product = scope.terms.make("multiply", (left, right), dtype)
+    term = scope.terms.make("any" if dtype == dt.bool else "sum", (product,), dtype)
+    buffer = scope.whole.buffer(dtype, node.shape)
     scope.kernel(space, (len(space) - 1,), Store(term, buffer, Layout.contiguous(node.shape)), node.source)
-    scope.values[node] = scope.whole.load(buffer)
+    total = scope.whole.load(buffer)
+    scope.values[node] = total if dtype == node.dtype else scope.terms.make("cast", (total,), node.dtype)
     return None
 
 

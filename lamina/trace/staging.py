@@ -99,7 +99,9 @@ def stage(name: str, call: Callable[[list[Any]], Any], leaves: Sequence[Any], ar
     scope.given.extend(arrays)
     with scope:
         cells: dict[int, Cell] = {}
-        values = {id(leaf): _given(leaf, scope, cells) for leaf in leaves if isinstance(leaf, Argument)}
+        arguments = [leaf for leaf in leaves if isinstance(leaf, Argument)]
+        writable = {each.root for each in arguments if each.is_writable}
+        values = {id(leaf): _given(leaf, scope, cells, writable) for leaf in arguments}
         given = [values.get(id(leaf), leaf) for leaf in leaves]
         params = tuple(scope.params)
         try:
@@ -144,7 +146,7 @@ def _expect_own_generators(scope: Scope, returned: Sequence[Any]) -> None:
         raise Untraceable("a generator that is made at each call is given to a function that isn't traced")
 
 
-def _given(argument: Argument, scope: Scope, cells: dict[int, Cell]) -> Value:
+def _given(argument: Argument, scope: Scope, cells: dict[int, Cell], writable: set[int]) -> Value:
     if argument.root < 0:
         param = scope.param(argument.dtype, argument.shape)
         if argument.kind is Kind.NUMBER:
@@ -152,8 +154,11 @@ def _given(argument: Argument, scope: Scope, cells: dict[int, Cell]) -> Value:
         return Value(param, scope, argument.kind)
     cell = cells.get(argument.root)
     if cell is None:
-        cell = cells[argument.root] = scope.new_cell(scope.param(argument.dtype, argument.memory), argument.is_writable)
-    return Value.alias(cell, argument.layout)
+        param = scope.param(argument.dtype, argument.memory)
+        cell = cells[argument.root] = scope.new_cell(param, argument.root in writable)
+    value = Value.alias(cell, argument.layout)
+    value.is_frozen = cell.writable and not argument.is_writable  # another argument may write what this one may not
+    return value
 
 
 # What is the program's own, and there again at the next call: no result may be memory of it.

@@ -640,3 +640,18 @@ def test_a_narrowing_cast_writes_its_own_elements_alone(dtype, origin, width: in
         place, cast = native(lambda x: (x.argmin(axis=0), x.astype(dtype)))(view)
         np.testing.assert_array_equal(place, view.argmin(axis=0))
         np.testing.assert_array_equal(cast, view.astype(dtype))
+
+
+def test_angles_of_numbers_that_are_far_apart() -> None:
+    y = np.array([1.1233313480522316e-144, 1e-150, -1e-150, 1e-308, 0.0, -0.0])
+    x = np.array([2.846445773730785e153, 1e158, 1e158, 1e300, 1e300, 1e300])
+    np.testing.assert_allclose(native(np.arctan2)(y, x), np.arctan2(y, x), rtol=4e-16, atol=0)
+    few = np.float32([-5.7874985e-24, 1e-30]), np.float32([2.2403124e18, 1e10])
+    np.testing.assert_allclose(native(np.arctan2)(*few), np.arctan2(*few), rtol=1e-3, atol=2e-45)
+
+
+@pytest.mark.parametrize("dtype", [np.float16, ml_dtypes.bfloat16])
+def test_products_of_16_bits_are_added_in_32(dtype) -> None:
+    a, b = np.array([300, -300, 1], dtype), np.array([300, 300, 1], dtype)
+    assert native(lambda a, b: a @ b)(a, b) == 1
+    assert native(lambda a, b: a[None] @ b[:, None])(a, b).tolist() == [[1]]

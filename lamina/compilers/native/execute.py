@@ -16,6 +16,7 @@ from lamina.compilers.native import entry, jit
 from lamina.compilers.native.driver import STATUS_WORDS, Module, Segment, exchanges, touched
 from lamina.compilers.native.failure import CompileFailure, function_at
 from lamina.compilers.native.library import has_code
+from lamina.errors import anew
 from lamina.evaluator import compile_graph
 from lamina.expr import Expr, Graph, build
 from lamina.expr.tree import operands
@@ -245,7 +246,7 @@ def _error(failure: Site | Check, values: Sequence[int]) -> BaseException:
         op = failure.what
     else:
         kind = failure.exception
-        error = kind(failure.message) if isinstance(kind, type) else kind
+        error = kind(failure.message) if isinstance(kind, type) else anew(kind)
         op = "check"
     if failure.source is not None and not getattr(error, "__notes__", None):
         error.add_note(f"lamina: in {op}, {failure.source}")

@@ -56,6 +56,7 @@ def atan2(y: Real, x: Real) -> Real:
     a = a.but(infinite | a.equals(0.0), 1.0)
     factor = size_factor(a)
     angle = _angle(b * factor, a * factor, steep, x.has_sign())
+    angle = (b / a).where((b < a * 2.0**-60) & ~(steep | x.has_sign()), angle)  # b * factor may have vanished
     return angle.with_sign(y).but(x.is_nan() | y.is_nan(), math.nan)
 
 
