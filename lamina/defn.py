@@ -33,6 +33,7 @@ from lamina.compilers.direct import MISS, entry_of
 from lamina.errors import CompilerError, ConcretizationError, TraceError, warn
 from lamina.expr import Graph
 from lamina.expr.containers import flatten
+from lamina.expr.node import CALLBACKS
 from lamina.expr.tree import all_nodes
 from lamina.results import returned
 from lamina.roots import overlaps_of
@@ -416,10 +417,7 @@ def _guarded(
 def _acts_of(graph: Graph) -> tuple[bool, list[Any]]:
     """Whether running a graph shows something, but for random numbers, and the generators that it draws these from."""
     nodes = all_nodes((graph.effects, graph.outputs, graph.updates))
-    callbacks = [node.args[1 if node.op == "runtime_call" else 2] for node in nodes if node.op in _ACTING]
+    callbacks = [node.args[1 if node.op == "runtime_call" else 2] for node in nodes if node.op in CALLBACKS]
     drawings = [each for each in callbacks if isinstance(each, Drawing)]
     generators = {id(each.outside): each.outside for each in drawings if each.outside is not None}
     return len(drawings) < len(callbacks), list(generators.values())
-
-
-_ACTING = frozenset({"hook", "runtime_call"})

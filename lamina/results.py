@@ -77,12 +77,8 @@ def returned(
             assert isinstance(root, Root)
             are_mixed = len({given_arrays[member.place].flags.writeable for member in root.members}) > 1
             for member in root.members:
-                is_writable = given_arrays[member.place].flags.writeable
-                is_as_free = is_writable is not leaf.is_frozen if are_mixed else not leaf.is_frozen
-                is_all_of_it = (
-                    is_as_free and member.layout == leaf.layout and leaf.node.shape == arrays[member.place].shape
-                )
-                if is_all_of_it and leaf.recast is None and not leaf.shifts and not leaf.lengths:
+                is_it = is_all_of(leaf, member.layout, given_arrays[member.place], are_mixed)
+                if is_it and leaf.recast is None and not leaf.shifts and not leaf.lengths:
                     return leaves[arguments.arrays[member.place]]
             # an argument's own memory, also where a copy of it (in the machine's byte order) was computed with
             array = seen(np.asarray(memory_of(root, given_arrays), order="C"), leaf)
@@ -122,6 +118,15 @@ def _is_same(array: np.ndarray, other: np.ndarray) -> bool:
     return array is other or (
         array.strides == other.strides and array.__array_interface__["data"][0] == other.__array_interface__["data"][0]
     )
+
+
+def is_all_of(leaf: Output, layout: Layout | None, argument: np.ndarray, are_mixed: bool) -> bool:
+    """Whether a result is an argument itself, which sees its memory through this layout.
+
+    Where the arguments of that memory `are_mixed`, some of them read-only, it is one that may be written as it may.
+    """
+    is_as_free = argument.flags.writeable is not leaf.is_frozen if are_mixed else not leaf.is_frozen
+    return is_as_free and layout == leaf.layout and leaf.node.shape == argument.shape
 
 
 def is_of_kind(leaf: Any, kind: Kind) -> bool:

@@ -15,7 +15,7 @@ from lamina.compilers import Compiled
 from lamina.compilers.direct import Choice, Form, Given, Leaf, Made, Part, Taken, Thing, View, Written
 from lamina.expr.containers import containers_in
 from lamina.layout import Layout
-from lamina.results import is_of_kind
+from lamina.results import is_all_of, is_of_kind
 from lamina.roots import Member, Root
 from lamina.trace.guards import Guard
 from lamina.trace.staging import Output, Traced
@@ -209,13 +209,12 @@ def _leaf(
     members = roots[-1 - leaf.memory]
     if leaf.lengths or leaf.kind is not Kind.ARRAY:
         return None
-    is_same = len({args[place].flags.writeable for place, _ in members}) == 1
+    are_mixed = len({args[place].flags.writeable for place, _ in members}) > 1
     for place, member in members:
-        is_as_free = not leaf.is_frozen if is_same else args[place].flags.writeable is not leaf.is_frozen
-        if is_as_free and member.layout == leaf.layout and leaf.node.shape == args[place].shape:
+        if is_all_of(leaf, member.layout, args[place], are_mixed):
             return Given(place)
     place, _ = members[0]
-    if not is_same or not _is_behaved(args[place], members[0][1].layout):
+    if are_mixed or not _is_behaved(args[place], members[0][1].layout):
         return None
     return Part(place, dtype, view._replace(is_writable=view.is_writable and args[place].flags.writeable))
 

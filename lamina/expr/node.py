@@ -119,6 +119,9 @@ class Crossing(NamedTuple):
     noted: tuple[int, ...] = ()
 
 
+# What calls back to Python when the program runs.
+CALLBACKS = frozenset({"hook", "runtime_call"})
+
 # The one place that knows what crosses a scope. An op that is not here is a primitive: all its args are the parent's.
 CROSSINGS: dict[str, Crossing] = {
     "parameter": Crossing(()),

@@ -5,10 +5,11 @@ from typing import Any
 
 from lamina.expr import CROSSINGS, Expr, Graph
 from lamina.expr.containers import map_leaves
+from lamina.expr.node import CALLBACKS
 from lamina.expr.tree import all_nodes, map_args, put_args
 
 Rule = Callable[[Expr], Expr]
-_ACTING = frozenset({"hook", "runtime_call", "check", "while", "cond", "call", "block"})  # which may be effects
+_ACTING = CALLBACKS | {"check", "while", "cond", "call", "block"}  # which may be effects
 _SCOPES = frozenset(op for op, crossing in CROSSINGS.items() if crossing.inner)
 
 

@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from lamina.expr import OPS, Expr, Family, value_of
-from lamina.expr.node import inner_nodes
+from lamina.expr.node import CALLBACKS, inner_nodes
 from lamina.expr.tree import all_nodes, nodes_of, operands, post_order, walk
 from lamina.layout import Layout
 
 # What reads or makes elements, and can neither fail nor go on for ever; a view and an update without shifts too.
 _SAFE = frozenset({"constant", "tensor", "iota", "elem", "move", "metadata", "cond", "concat", "pad", "parameter"})
 _SMALL = 16  # elements that are computed rather than asked for
-_EFFECTS = frozenset({"check", "hook", "runtime_call"})
+_EFFECTS = CALLBACKS | {"check"}
 
 Literal = tuple[Expr, bool]  # a predicate, and whether it is to be true
 Known = Callable[[Expr, Mapping[Expr, bool]], bool]  # whether a node's value is there, where these predicates are so
@@ -186,7 +186,7 @@ def _is_safe(node: Expr, is_native: Callable[[Expr], bool]) -> bool:
 
 
 def _is_silent(node: Expr) -> bool:
-    return node.op not in _EFFECTS and not any(each.op in _EFFECTS - {"check"} for each in all_nodes(inner_nodes(node)))
+    return node.op not in _EFFECTS and not any(each.op in CALLBACKS for each in all_nodes(inner_nodes(node)))
 
 
 def _is_small(node: Expr) -> bool:

@@ -337,7 +337,7 @@ def _may_fail(block: Block, direct: set[int], memory: Sequence[int], touched: se
 def _is_sure(instruction: Kernel | Library | Copy | Check) -> bool:
     match instruction:
         case Kernel():
-            return all(term.op != "within" for term in instruction.terms)
+            return not instruction.may_fail
         case Library(node=node, kind=kind):
             return kind == "library call" and node.op in OPS and OPS[node.op].family in _SURE
         case Copy():

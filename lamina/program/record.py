@@ -246,6 +246,11 @@ class Kernel:
         )
 
     @property
+    def may_fail(self) -> bool:
+        """Whether an index or a length of it may be out of range."""
+        return any(term.op == "within" for term in self.terms)
+
+    @property
     def reads(self) -> frozenset[int]:
         """The buffers it reads that it doesn't fill itself, bases included."""
         return self.loads - frozenset(self.writes)

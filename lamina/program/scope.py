@@ -14,6 +14,7 @@ from typing import Any
 from lamina import dtype as dt
 from lamina.dtype import DType
 from lamina.expr import OPS, Expr, Family, Source, effects_of
+from lamina.expr.node import CALLBACKS
 from lamina.expr.tree import all_nodes, map_args, nodes_of, operands, post_order
 from lamina.layout import Layout
 from lamina.layout.move import Movement, Reshape
@@ -38,7 +39,6 @@ from lamina.program.record import (
 
 MOST_BUFFERS = 1 << 12  # of a program: some seconds of compiling
 _MOST_TERMS = 100  # of one kernel's value: a longer chain is cut
-_CALLBACKS = frozenset({"hook", "runtime_call"})
 
 Lowering = Callable[["Scope", Expr], Any]  # NotImplemented for a node that the evaluator computes
 
@@ -385,7 +385,7 @@ class Scope:
         alone = Expr(node.op, args, node.dtype, node.shape, node.source)
         kinds = zip(node.dtype, node.shape, strict=True) if node.has_several else [(node.dtype, node.shape)]
         results = tuple(self.whole.buffer(dtype, shape) for dtype, shape in kinds)
-        kind = "callback" if any(each.op in _CALLBACKS for each in all_nodes(alone)) else "library call"
+        kind = "callback" if any(each.op in CALLBACKS for each in all_nodes(alone)) else "library call"
         self.instructions.append(Library(alone, tuple(given), results, kind, node.source))
         self.filled(node, results)
 

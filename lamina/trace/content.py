@@ -10,9 +10,10 @@ import numpy as np
 
 from lamina.evaluator import compile_graph
 from lamina.expr import Expr, Graph
+from lamina.expr.node import CALLBACKS
 from lamina.expr.tree import post_order
 
-_UNKNOWN = frozenset({"parameter", "hook", "runtime_call"})
+_UNKNOWN = CALLBACKS | {"parameter"}
 
 
 class Content(NamedTuple):

@@ -109,11 +109,10 @@ class Module:
         kinds = tuple(self.buffers[memory].dtype for memory, is_value in zip(order, by_value, strict=True) if is_value)
         places = {b: order[self.memory[b]] for b in (*kernel.loads, *kernel.writes)}
         key = (_shape_of(kernel, places), tuple(by_value), kinds)
-        may_fail = any(term.op == "within" for term in kernel.terms)
         function = self.kernels.get(key)
         if function is None:
             function = self.kernels[key] = self._define(kernel, order, by_value, parts[0] > 1)
-        return function, list(order), may_fail, parts
+        return function, list(order), kernel.may_fail, parts
 
     def _define(self, kernel: Kernel, order: dict[int, int], by_value: Sequence[bool], is_divided: bool) -> ir.Function:
         kinds = [
