@@ -28,6 +28,7 @@ from lamina.program.record import (
     Terms,
     While,
     in_order,
+    with_blocks,
 )
 
 _WINDOW = 12  # how many instructions back a kernel looks for another
@@ -57,14 +58,10 @@ def _fused(block: Block, terms: Terms) -> Block:
     done: list[Instruction] = []
     for each in block.instructions:
         match each:
-            case While():
-                done.append(replace(each, condition=_fused(each.condition, terms), body=_fused(each.body, terms)))
-            case Cond():
-                done.append(replace(each, then=_fused(each.then, terms), otherwise=_fused(each.otherwise, terms)))
             case Kernel():
                 _join(done, each, terms)
             case _:
-                done.append(each)
+                done.append(with_blocks(each, lambda inner: _fused(inner, terms)))
     return Block(tuple(done), block.outputs)
 
 
@@ -268,14 +265,10 @@ def _pruned(block: Block, read: set[int]) -> Block:
     done: list[Instruction] = []
     for each in block.instructions:
         match each:
-            case While():
-                done.append(replace(each, condition=_pruned(each.condition, read), body=_pruned(each.body, read)))
-            case Cond():
-                done.append(replace(each, then=_pruned(each.then, read), otherwise=_pruned(each.otherwise, read)))
             case Kernel():
                 stores = tuple(store for store in each.stores if store.buffer in read)
                 if stores:
                     done.append(each if len(stores) == len(each.stores) else replace(each, stores=stores))
             case _:
-                done.append(each)
+                done.append(with_blocks(each, lambda inner: _pruned(inner, read)))
     return Block(tuple(done), block.outputs)

@@ -17,7 +17,7 @@ from lamina.expr import OPS
 from lamina.layout import Layout
 from lamina.layout.move import Broadcast
 from lamina.program.apart import as_scalar, expanded
-from lamina.program.record import REDUCTIONS, Block, Cond, Kernel, Program, Shape, Store, Term, Terms, While, in_order
+from lamina.program.record import REDUCTIONS, Block, Kernel, Program, Shape, Store, Term, Terms, in_order, with_blocks
 
 # What each reduction takes without effect; the extremes are those of the dtype.
 _NONE: dict[str, Any] = {
@@ -59,19 +59,14 @@ def _shortened(block: Block, program: Program) -> Block:
     for place in reversed(range(len(done))):
         each = done[place]
         others = each.reads
-        match each:
-            case Kernel():
-                later = {buffer for buffer, at in filled.items() if at >= place}
-                done[place] = each = _ended(each, reads, later, program)
-                for buffer, read in _reads_of(each, terms):
-                    reads.setdefault(buffer, []).append(read)
-                others = frozenset(store.base for store in each.stores if store.base is not None)
-            case While():
-                inner = _shortened(each.condition, program), _shortened(each.body, program)
-                done[place] = replace(each, condition=inner[0], body=inner[1])
-            case Cond():
-                inner = _shortened(each.then, program), _shortened(each.otherwise, program)
-                done[place] = replace(each, then=inner[0], otherwise=inner[1])
+        if isinstance(each, Kernel):
+            later = {buffer for buffer, at in filled.items() if at >= place}
+            done[place] = each = _ended(each, reads, later, program)
+            for buffer, read in _reads_of(each, terms):
+                reads.setdefault(buffer, []).append(read)
+            others = frozenset(store.base for store in each.stores if store.base is not None)
+        else:
+            done[place] = with_blocks(each, lambda inner: _shortened(inner, program))
         for buffer in others:
             reads.setdefault(buffer, []).append(None)
     return Block(tuple(done), block.outputs)

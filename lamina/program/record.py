@@ -8,8 +8,8 @@ A `Kernel` is a loop nest: an iteration space, some of its axes reduced, and sto
 each index of the space: a load from a buffer through a layout over the space, or an op of terms.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 from lamina.dtype import DType
@@ -458,6 +458,16 @@ def blocks_of(instruction: Instruction) -> tuple[Block, ...]:
         case Cond(then=then, otherwise=otherwise):
             return then, otherwise
     return ()
+
+
+def with_blocks(instruction: Instruction, change: Callable[[Block], Block]) -> Instruction:
+    """The instruction with its inner blocks changed; one that has none is as it was."""
+    match instruction:
+        case While(condition=condition, body=body):
+            return replace(instruction, condition=change(condition), body=change(body))
+        case Cond(then=then, otherwise=otherwise):
+            return replace(instruction, then=change(then), otherwise=change(otherwise))
+    return instruction
 
 
 # Text

@@ -15,7 +15,6 @@ from lamina.program.record import (
     REDUCTIONS,
     Block,
     Buffer,
-    Cond,
     Instruction,
     Kept,
     Kernel,
@@ -23,7 +22,7 @@ from lamina.program.record import (
     Shape,
     Store,
     Term,
-    While,
+    with_blocks,
 )
 
 _LONG = 1 << 17  # elements of a reduction that is split
@@ -57,16 +56,10 @@ def _split(program: Program, block: Block) -> Block:
     done: list[Instruction] = []
     for each in block.instructions:
         match each:
-            case While():
-                condition, body = (_split(program, inner) for inner in (each.condition, each.body))
-                done.append(replace(each, condition=condition, body=body))
-            case Cond():
-                then, otherwise = (_split(program, inner) for inner in (each.then, each.otherwise))
-                done.append(replace(each, then=then, otherwise=otherwise))
             case Kernel() if _is_long(each):
                 done += _Parts(program, each).written()
             case _:
-                done.append(each)
+                done.append(with_blocks(each, lambda inner: _split(program, inner)))
     return Block(tuple(done), block.outputs)
 
 
