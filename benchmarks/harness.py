@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from .quiet import settle
+
 # One sample of a contestant, in seconds.
 Sampler = Callable[[], float]
 
@@ -90,6 +92,7 @@ def measure(benchmark: Benchmark, seconds: float) -> Iterator[Row]:
             break
         for name, sampler in running.items():
             gc.collect()
+            settle()
             samples[name].append(sampler())
     first = statistics.median(samples[next(iter(case.contestants))])
     for name in case.contestants:

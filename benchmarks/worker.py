@@ -27,6 +27,7 @@ from .ceilings import copying
 from .competitors import FORMS, Form
 from .programs import named
 from .programs.program import Program
+from .quiet import settle
 
 SHORTEST_SAMPLE = 0.002
 FEWEST_ROUNDS = 3
@@ -68,6 +69,7 @@ class Runner:
         """Seconds of making and calling it for the first time; the result, and the arguments after the call."""
         arguments = self.fresh()
         self.at("first")
+        settle()
         start = time.perf_counter()
         self.call = self.form.make()
         result = self.call(*arguments)
@@ -93,16 +95,19 @@ class Runner:
             self.number = max(1, min(self.number, MOST_COPIES // max(size, 1)))
         self.kept = self.fresh()
 
-    def sample(self) -> None:
-        """Take one more sample: the seconds of a call, the mean of several where it is short."""
+    def sample(self) -> float:
+        """Take one more sample: the seconds of a call, the mean of several where it is short; what they are in all."""
         self.at("steady")
         call, number = self.call, self.number
         given = [self.fresh() for _ in range(number)] if self.writes else [self.kept] * number
+        settle()
         start = time.perf_counter()
         for arguments in given:
             call(*arguments)
-        self.samples.append((time.perf_counter() - start) / number)
+        seconds = time.perf_counter() - start
+        self.samples.append(seconds / number)
         faulthandler.cancel_dump_traceback_later()
+        return seconds
 
     def peak(self) -> int | None:
         """The most memory that a call takes beyond its arguments, results included, in bytes; `None` but on Linux."""
@@ -202,12 +207,11 @@ def measure(program: Program, size: str, forms: Sequence[Form], seconds: float, 
         notes = [str(each.message) for each in caught if issubclass(each.category, LaminaWarning)]
         say("first", seconds=first, wrong=wrong, note=short(" ".join(notes)), **runner.where)
         runners.append(runner)
-    start = time.perf_counter()
+    spent = 0.0
     for turn in range(MOST_ROUNDS):
-        if turn >= FEWEST_ROUNDS and time.perf_counter() - start > seconds * len(runners):
+        if turn >= FEWEST_ROUNDS and spent > seconds * len(runners):
             break
-        for runner in runners:
-            runner.sample()
+        spent += sum(runner.sample() for runner in runners)
     for runner in runners:
         quartiles = statistics.quantiles(runner.samples, n=4)
         median = statistics.median(runner.samples)

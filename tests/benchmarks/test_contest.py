@@ -1,5 +1,6 @@
 """How programs are run and shown: processes that die, wrong results, what the results amount to. Nothing is timed."""
 
+import itertools
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ from benchmarks import contest
 from benchmarks.contest import Measurement, Options, Result
 from benchmarks.plot import svg
 from benchmarks.programs import Program
+from benchmarks.quiet import settle
 from benchmarks.report import page, programs
 from benchmarks.summary import best_peer, geometric_mean, of_ceiling, ratio, sentences
 from benchmarks.worker import difference, reason, short
@@ -61,6 +63,13 @@ def test_a_process_that_dies_costs_one_competitor(monkeypatch: pytest.MonkeyPatc
     assert by_name["fatal"].steady("C") == 0.5
     assert {one.reason for one in by_name["mute"].found.values()} == {"the process failed: nothing works"}
     assert by_name["last"].steady("A") == 0.5
+
+
+def test_a_sample_waits_for_threads_that_work() -> None:
+    looks = iter([0, 1, 1, 2, 2, 2])  # seconds of work before and after each look: the third finds none
+    settle(lambda: next(looks))
+    assert next(looks, None) is None
+    settle(itertools.count().__next__)  # somebody who never rests is not waited for
 
 
 def test_differences_are_found() -> None:
