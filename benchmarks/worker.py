@@ -30,6 +30,8 @@ from .programs.program import Program
 from .quiet import settle
 
 SHORTEST_SAMPLE = 0.002
+CALLS_TO_STEADY = 4
+LONGEST_START = 1.0
 FEWEST_ROUNDS = 3
 MOST_ROUNDS = 101
 MOST_COPIES = 1 << 26  # bytes of arguments made ahead for one sample
@@ -81,15 +83,17 @@ class Runner:
     def seconds_of(self, arguments: list[Any]) -> None:
         """Finds how many calls make a sample; whether arguments are written decides if they are made anew each time."""
         before = copy.deepcopy(self.arguments)
-        again = self.fresh()
-        start = time.perf_counter()
-        self.call(*again)
-        seconds = max(time.perf_counter() - start, 1e-7)
+        seconds: list[float] = []
+        while len(seconds) < CALLS_TO_STEADY and sum(seconds) < LONGEST_START:  # the second may compile too
+            again = self.fresh()
+            start = time.perf_counter()
+            self.call(*again)
+            seconds.append(max(time.perf_counter() - start, 1e-7))
         self.writes = any(
             isinstance(a, np.ndarray) and not np.array_equal(a, np.asarray(b), equal_nan=a.dtype.kind in "fc")
             for a, b in zip(before, again, strict=True)
         )
-        self.number = max(1, min(1000, int(SHORTEST_SAMPLE / seconds)))
+        self.number = max(1, min(1000, int(SHORTEST_SAMPLE / min(seconds))))
         if self.writes:
             size = sum(each.nbytes for each in self.arguments if isinstance(each, np.ndarray))
             self.number = max(1, min(self.number, MOST_COPIES // max(size, 1)))
