@@ -8,6 +8,8 @@ from typing import Any
 import numpy as np
 
 from lamina.api import joining
+from lamina.operators import FUNCTIONS
+from lamina.trace.bounded import Bounded, memory
 from lamina.trace.build import as_value, common_dtype, reshape, to_dtype
 from lamina.trace.value import Value
 
@@ -21,13 +23,21 @@ def index_trick(thing: Any, key: Any) -> Any:
     items = key if isinstance(key, tuple) else (key,)
     if any(isinstance(item, str) for item in items):
         raise NotImplementedError("np.r_ and np.c_ with a directive aren't there; write np.concatenate")
-    values = [as_value(np.r_[_known(item)] if isinstance(item, slice) else item) for item in items]
-    dtype = common_dtype(values)
-    parts = [to_dtype(value, dtype) for value in values]
+    values = [_item(item) for item in items]
+    dtype = common_dtype([memory(value) for value in values])
+    parts = [to_dtype(value, dtype) if type(value) is Value else FUNCTIONS["astype"](value, dtype) for value in values]
     if thing is np.r_:
         return joining.concat([part if part.ndim else reshape(part, (1,)) for part in parts], axis=0)
-    columns = [part if part.ndim > 1 else reshape(part, (part.size, 1)) for part in parts]
-    return joining.concat(columns, axis=-1)
+    if all(part.ndim == 1 for part in parts):
+        return joining.column_stack(parts)
+    return joining.concat([part if part.ndim > 1 else reshape(part, (part.size, 1)) for part in parts], axis=-1)
+
+
+def _item(item: Any) -> Any:
+    """An item as an array or a number: a slice counts, or divides."""
+    if isinstance(item, slice):
+        return as_value(np.r_[_known(item)])
+    return item if type(item) is Bounded else as_value(item)
 
 
 def _known(key: Any) -> Any:

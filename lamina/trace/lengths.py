@@ -6,21 +6,21 @@ it has no answer for; then the lengths are settled. `lamina.trace.function` asks
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from lamina import dtype as dt
 from lamina.operators import FUNCTIONS
-from lamina.trace.affine import Integer, greater, greatest, integer, is_at_least, is_same, minus, plus, value_of
+from lamina.trace import arranged
+from lamina.trace.affine import greater, greatest, integer, is_at_least, is_same, minus, value_of
 from lamina.trace.bounded import Bounded, cut, transposed
 from lamina.trace.build import broadcast_to, constant, emit, perform_check, reshape
 from lamina.trace.fitting import (
     Shape,
     aligned,
     bounded,
-    constant_places,
     count_up,
     extents_of,
     filled,
@@ -297,44 +297,6 @@ def _asarray(x: Any, **options: Any) -> Any:
     return _mapped("asarray")(x, **options) if options.get("copy") else NotImplemented
 
 
-def _concat(arrays: Any, axis: Any = 0, **options: Any) -> Any:
-    """Arrays behind one another: each element of the result is taken from the array that its place falls into."""
-    if options or type(arrays) not in (list, tuple) or type(axis) is not int:
-        return NotImplemented
-    if not any(axis % padded(each).ndim in lengths_of(each) for each in arrays):
-        return _side_by_side(arrays, axis)
-    if axis != 0 or any(padded(each).ndim != 1 for each in arrays):
-        return NotImplemented
-    joined = FUNCTIONS["concat"]([padded(each) for each in arrays])
-    places = count_up(joined.shape[0])
-    result, before = places, 0
-    total: Integer = 0
-    for each in arrays:
-        extent, bound = extents_of(each)[0], padded(each).shape[0]
-        here = emit("greater_equal", places, broadcast_to(value_of(total), places.shape))
-        moved = emit("add", places, broadcast_to(value_of(minus(before, total)), places.shape))
-        result = emit("where", here, moved, result)
-        total, before = plus(total, extent), before + bound
-    # beyond the length, places go beyond the bounds
-    last = constant_places(joined.shape[0], max(joined.shape[0] - 1, 0))
-    made = along(joined, 0, emit("minimum", result, last)) if joined.shape[0] else joined
-    return Bounded(made, {0: note_length(value_of(total), joined.shape[0])})
-
-
-def _side_by_side(arrays: Sequence[Any], axis: int) -> Any:
-    """Arrays joined along a static axis, whose lengths along the others are the same."""
-    lengths, shape = lengths_of(arrays[0]), [padded(each).shape for each in arrays]
-    values = [padded(each) for each in arrays]
-    for other in lengths:
-        if not all(other in lengths_of(each) and is_same(lengths_of(each)[other], lengths[other]) for each in arrays):
-            return NotImplemented
-        bound = min(each[other] for each in shape)
-        values = [shrunk(value, other, bound) for value in values]
-    if any(lengths_of(each).keys() != lengths.keys() for each in arrays):
-        return NotImplemented
-    return bounded(FUNCTIONS["concat"](values, axis=axis), lengths)
-
-
 def _diff(x: Any, **options: Any) -> Any:
     if options or x.ndim != 1 or x.dtype.kind == "bool":
         return NotImplemented
@@ -426,7 +388,7 @@ def _take(x: Any, indices: Any, **options: Any) -> Any:
     return gathered(padded(x), indices)
 
 
-_OF_LISTS = frozenset({"concat", "getitem", "np.concatenate", "scatter"})  # whose arguments are tuples and lists
+_OF_LISTS = arranged.OF_LISTS | {"getitem", "scatter"}  # whose arguments are tuples and lists
 _ELEMENTWISE = """
     abs acos acosh add angle asin asinh atan atan2 atanh bitwise_and bitwise_invert bitwise_left_shift bitwise_or
     bitwise_right_shift bitwise_xor cbrt ceil conj copysign cos cosh deg2rad divide equal erf exp exp2 expm1 fabs
@@ -436,6 +398,7 @@ _ELEMENTWISE = """
     sigmoid sign signbit sin sinc sinh sqrt square subtract tan tanh trunc where
 """
 RULES: dict[str, Rule] = {
+    **arranged.RULES,
     **{name: _elementwise(name) for name in _ELEMENTWISE.split()},
     **{
         name: _mapped(name)
@@ -450,7 +413,6 @@ RULES: dict[str, Rule] = {
     **{name: _product(name) for name in ("matmul", "dot", "inner")},
     "asarray": _asarray,
     "clip": _clip,
-    "concat": _concat,
     "diff": _diff,
     "getitem": _getitem,
     "nonzero": _nonzero,
@@ -458,7 +420,6 @@ RULES: dict[str, Rule] = {
     "np.median": _median,
     "outer": _outer,
     "np.outer": _outer,
-    "np.concatenate": _concat,
     "np.cumprod": _cumulative("cumulative_prod"),
     "np.cumsum": _cumulative("cumulative_sum"),
     "permute_dims": _permute_dims,

@@ -308,6 +308,47 @@ def joined(x, y):
     return np.concatenate([x[x > 0], y[y > 0.2], x[:2]]), np.concatenate((y, x[x < 0]))
 
 
+@given(lambda rng: (np.repeat(rng.integers(0, 3, 12), rng.integers(1, 4, 12)), rng.normal(size=20)))
+def runs_and_what_is_put_around(m, x):
+    ends = np.flatnonzero(m[1:] != m[:-1]) + 1
+    starts = np.insert(ends, 0, 0)
+    picked = x[x > 0]
+    return (
+        np.diff(np.append(starts, len(m))),
+        np.r_[0, ends, len(m), 2.5],
+        np.append(picked[:2], [[1, 2], [3, 4]]),
+        np.insert(picked, -1, 7),
+        np.delete(picked, 0),
+        np.delete(picked, -1),
+        np.pad(picked, (2, 1), constant_values=1.5),
+        np.pad(ends, 1),
+    )
+
+
+@given(vector)
+def repeated_and_moved(x):
+    y = x[x > 0]
+    return np.repeat(y, 3), np.tile(y, 2), np.roll(y, 2), np.roll(y, -1), np.roll(x[x > 9], 1), np.flip(y), y[::-1]
+
+
+@given(vector)
+def stacked(x):
+    y = x[x > 0]
+    z = y * 2
+    rows = np.stack([y, z]), np.vstack((y, z)), np.column_stack([y, z]), np.stack((y, z), axis=-1), np.c_[y, z]
+    return *rows, np.hstack([y, x, z]), np.hstack((y > 1, z))
+
+
+@given(vector)
+def a_place_that_is_not_there(x):
+    return np.insert(x[x > 9], 1, 0)
+
+
+@given(vector)
+def a_last_one_that_is_not_there(x):
+    return np.delete(x[x > 9], -1)
+
+
 @given(lambda rng: (rng.normal(size=6), np.array([2, 0, 1, 0, 1, 0])))
 def one_picked_is_repeated(x, m):
     return x[m > 0] + x[m > 1], x[m > 1] * x[m > 0], x[m > 5]
