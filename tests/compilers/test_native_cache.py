@@ -54,6 +54,7 @@ class Run(NamedTuple):
 
 PROGRAM = """
 import warnings
+import numpy as np
 import lamina
 from lamina.compilers.native import jit
 from lamina.errors import LaminaWarning
@@ -64,7 +65,7 @@ with warnings.catch_warnings(record=True) as given:
     warnings.simplefilter("always")
     f = lamina.defn(lambda x: x * x + 1, compiler="native")
     g = lamina.defn(lambda x: f(x) * 0.5, compiler="native")
-    value = f(3)
+    value = f({argument})
     if {both}:
         g(3)
 assert all(each.category is LaminaWarning for each in given), given
@@ -72,15 +73,17 @@ print(repr(value), len(made), len(given))
 """
 
 
-def in_new_process(tmp_path: Path, folder: Path | None, both: bool = False, **environment: str) -> Run:
-    """Compile f, and another one if both, and call f(3); nothing is written but into the folder."""
+def in_new_process(
+    tmp_path: Path, folder: Path | None, both: bool = False, argument: str = "3", **environment: str
+) -> Run:
+    """Compile f, and another one if both, and call f(argument); nothing is written but into the folder."""
     elsewhere = tmp_path / "elsewhere"
     elsewhere.mkdir(exist_ok=True)
     places = dict.fromkeys(("HOME", "XDG_CACHE_HOME", "TMPDIR"), str(elsewhere))
     inherited = {name: value for name, value in os.environ.items() if name != "LAMINA_CACHE_DIR"}
     given = {} if folder is None else {"LAMINA_CACHE_DIR": str(folder)}
     done = subprocess.run(
-        [sys.executable, "-B", "-c", PROGRAM.format(both=both)],
+        [sys.executable, "-B", "-c", PROGRAM.format(both=both, argument=argument)],
         env={**inherited, **places, "PYTHONPATH": str(ROOT), "PYTHONHASHSEED": "random", **given, **environment},
         cwd=elsewhere,
         capture_output=True,
@@ -116,6 +119,13 @@ def test_a_damaged_or_unwritable_cache(case: str, tmp_path: Path) -> None:
     folder.chmod(0o500)
     assert in_new_process(tmp_path, folder).value == right.value
     folder.chmod(0o700)
+
+
+def test_what_threads_run_is_found_too(tmp_path: Path) -> None:
+    folder, large = tmp_path / "kept", "np.arange(2.0**22)"
+    first = in_new_process(tmp_path, folder, argument=large)
+    assert first.made > 1  # the program, and what runs the parts of a large kernel of any program
+    assert in_new_process(tmp_path, folder, argument=large) == (first.value, 0, 0)
 
 
 def test_it_can_be_turned_off(tmp_path: Path) -> None:

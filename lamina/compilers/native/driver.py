@@ -17,7 +17,6 @@ from lamina.compilers.native.failure import CompileFailure, described
 from lamina.compilers.native.fingerprint import Fingerprint, Unforeseen
 from lamina.compilers.native.loops import Fail, emit_kernel, parts_of
 from lamina.compilers.native.maths import MATHS
-from lamina.compilers.native.parallel import IS_HERE
 from lamina.compilers.native.scalar import Value, call_intrinsic
 from lamina.compilers.native.types import BIT, BYTE, INDEX, POINTER, STATUS, in_memory, room
 from lamina.layout import Layout
@@ -94,13 +93,19 @@ class Module:
         """Whether it runs in less time than it takes to be called, so that to compile it well would be of no use."""
         return sum(_work(each) for segment in self.segments for each in segment.instructions) <= _LITTLE
 
+    @property
+    def has_large(self) -> bool:
+        """Whether it has kernels that several threads may do."""
+        block = Block(tuple(each for segment in self.segments for each in segment.instructions), ())
+        return any(isinstance(each, Kernel) and _is_large(each) for each in instructions_of(block))
+
     def is_scalar(self, memory: int) -> bool:
         """Whether a memory is one element."""
         return self.buffers[memory].numel == 1
 
-    def kernel(self, kernel: Kernel) -> tuple[ir.Function, list[int], bool, tuple[int, int]]:
-        """The function of a kernel, the memories it takes, whether it may fail, and its parts."""
-        parts = parts_of(kernel, self.vector_bytes) if IS_HERE and _work(kernel) >= _MUCH else (1, 0)
+    def kernel(self, kernel: Kernel) -> tuple[ir.Function, dict[int, bool], bool, tuple[int, int]]:
+        """The function of a kernel, which memories it takes, and whether by value, if it may fail, and its parts."""
+        parts = parts_of(kernel, self.vector_bytes) if _is_large(kernel) else (1, 0)
         order: dict[int, int] = {}
         written = {self.memory[buffer] for buffer in kernel.writes}
         for buffer in (*sorted(kernel.loads), *kernel.writes):
@@ -112,33 +117,38 @@ class Module:
         function = self.kernels.get(key)
         if function is None:
             function = self.kernels[key] = self._define(kernel, order, by_value, parts[0] > 1)
-        return function, list(order), kernel.may_fail, parts
+        return function, dict(zip(order, by_value, strict=True)), kernel.may_fail, parts
 
     def _define(self, kernel: Kernel, order: dict[int, int], by_value: Sequence[bool], is_divided: bool) -> ir.Function:
         kinds = [
             in_memory(self.buffers[memory].dtype) if is_value else POINTER
             for memory, is_value in zip(order, by_value, strict=True)
         ]
-        kinds += [INDEX, INDEX] if is_divided else []
-        function = ir.Function(
-            self.module, ir.FunctionType(STATUS, [*kinds, POINTER]), name=f"kernel_{len(self.kernels)}"
-        )
+        kinds.append(POINTER)  # of the status
+        kind = parallel.KERNEL if is_divided else ir.FunctionType(STATUS, kinds)
+        function = ir.Function(self.module, kind, name=f"kernel_{len(self.kernels)}")
         self.parts[function.name] = described(kernel)
         function.linkage = "internal"
         function.attributes.add("noinline")
         function.attributes.add("nounwind")
         builder = ir.IRBuilder(function.append_basic_block("entry"))
+        part = None
+        if is_divided:
+            frame, *ends = function.args
+            part = (ends[0], ends[1])
+            *args, status = parallel.arguments(builder, frame, kinds)
+        else:
+            *args, status = function.args
+            for arg in args:
+                if arg.type == POINTER:
+                    arg.add_attribute("noalias")
         given = {}
-        for memory, arg, is_value in zip(order, function.args, by_value, strict=False):
+        for memory, arg, is_value in zip(order, args, by_value, strict=True):
+            given[memory] = arg
             if is_value:
                 given[memory] = room(builder, arg.type)
                 builder.store(arg, given[memory])
-            else:
-                arg.add_attribute("noalias")
-                given[memory] = arg
         pointers = {buffer: given[self.memory[buffer]] for buffer in (*kernel.loads, *kernel.writes)}
-        *args, status = function.args
-        part = (args[-2], args[-1]) if is_divided else None
         emit_kernel(builder, kernel, pointers, self.failing(status), self.vector_bytes, part)
         builder.ret(STATUS(0))
         return function
@@ -195,6 +205,11 @@ def _shape_of(kernel: Kernel, order: dict[int, int]) -> Any:
 _MUCH = 1 << 21
 _LITTLE = 1 << 14  # and so much isn't worth good code
 _OF_A_FUNCTION = 20
+
+
+def _is_large(kernel: Kernel) -> bool:
+    """Whether a kernel is worth threads."""
+    return parallel.IS_HERE and _work(kernel) >= _MUCH
 
 
 def _work(instruction: Instruction) -> float:
@@ -322,9 +337,10 @@ class Segment:
             return
         function, memories, may_fail, (units, step) = self.module.kernel(kernel)
         args = []
-        for memory, kind in zip(memories, function.function_type.args, strict=False):
+        for memory, is_value in memories.items():
             pointer = self._pointer(memory)
-            args.append(pointer if isinstance(kind, ir.PointerType) else self.b.load(pointer, typ=kind))
+            kind = in_memory(self.module.buffers[memory].dtype)
+            args.append(self.b.load(pointer, typ=kind) if is_value else pointer)
         if units > 1:
             status = parallel.call(self.b, function, [*args, self.status], units, step, self._most(kernel))
         else:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from lamina.compilers.direct import Form
-from lamina.compilers.native import entry, jit
+from lamina.compilers.native import entry, jit, parallel
 from lamina.compilers.native.driver import STATUS_WORDS, Module, Segment, exchanges, touched
 from lamina.compilers.native.failure import CompileFailure, function_at
 from lamina.compilers.native.library import has_code
@@ -54,6 +54,8 @@ class _Executable:
         self.steps = self._steps(parts)
         if self.calls:
             level = jit.QUICK if self.module.is_little else jit.THOROUGH
+            if self.module.has_large:
+                parallel.provided()  # before the code is linked, also where it was found on disk
             try:
                 code = jit.compiled(self.module.key(), self.module.text, level)
             except CompileFailure:  # of an instruction
