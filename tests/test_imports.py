@@ -69,6 +69,7 @@ LAZY = (
     "shortcut",
     "multiprocessing",
     "numba",
+    "optree",
     "platformdirs",
     "pytest",
     "rich",

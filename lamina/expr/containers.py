@@ -5,28 +5,55 @@ in the namespace ``"lamina"``, are containers; `None` is an empty one; anything 
 that talks to optree.
 """
 
+import ctypes
 import dataclasses
+import functools
 import threading
-from collections.abc import Callable, Iterable
-from typing import Any
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
-import optree
 
-NAMESPACE = "lamina"
+if TYPE_CHECKING:
+    from optree import PyTreeSpec as Structure
 
-# optree sorts the keys of a dict unless it is told otherwise for a namespace. It offers a context manager alone;
-# entered once and kept here (closing it would switch the setting back), it holds for the life of the process.
-_INSERTION_ORDER = optree.dict_insertion_ordered(True, namespace=NAMESPACE)
-_INSERTION_ORDER.__enter__()
+_NAMESPACE = "lamina"
 
-_registering = threading.Lock()
+C = TypeVar("C", bound=type)
+
+_registering = threading.RLock()
 _registered: set[type] = set()
+_own: list[type] = []  # lamina's classes of containers
 
-Structure = optree.PyTreeSpec
+
+def container(cls: C) -> C:
+    """A decorator of a class of lamina's own, by which it is a container of what is in its slots."""
+    _own.append(cls)
+    return cls
 
 
-def flatten(container: Any) -> tuple[list[Any], Structure]:
+@functools.cache
+def _optree() -> Any:
+    """optree: loaded by the first container that is taken apart, for it would be a sixth of lamina's import."""
+    with _registering:
+        return _set_up()
+
+
+@functools.cache  # once, from however many threads the first containers come
+def _set_up() -> Any:
+    import optree
+
+    # optree sorts the keys of a dict unless it is told otherwise for a namespace. It offers a context manager alone;
+    # entered once and never freed, which would switch the setting back, it holds for the life of the process.
+    ordered = optree.dict_insertion_ordered(True, namespace=_NAMESPACE)
+    ordered.__enter__()
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(ordered))
+    for cls in _own:
+        _register(optree, cls, cls.__slots__)  # type: ignore[attr-defined]
+    return optree
+
+
+def flatten(container: Any) -> tuple[list[Any], "Structure"]:
     """The leaves of a container in order, and the structure that puts them back.
 
     >>> leaves, structure = flatten({"b": (1, 2), "a": [3]})
@@ -36,7 +63,7 @@ def flatten(container: Any) -> tuple[list[Any], Structure]:
     {'b': (1, 2), 'a': [3]}
     """
     while True:
-        leaves, structure = optree.tree_flatten(container, namespace=NAMESPACE)
+        leaves, structure = _optree().tree_flatten(container, namespace=_NAMESPACE)
         if not _register_dataclasses(leaves):
             return leaves, structure
 
@@ -46,9 +73,9 @@ def leaves_of(container: Any) -> list[Any]:
     return flatten(container)[0]
 
 
-def unflatten(structure: Structure, leaves: Iterable[Any]) -> Any:
+def unflatten(structure: "Structure", leaves: Iterable[Any]) -> Any:
     """The container of this structure with these leaves."""
-    return optree.tree_unflatten(structure, leaves)
+    return _optree().tree_unflatten(structure, leaves)
 
 
 def map_leaves(function: Callable[[Any], Any], container: Any) -> Any:
@@ -67,7 +94,7 @@ def containers_in(container: Any) -> list[Any]:
     >>> containers_in((1, [2, {"a": 3}]))
     [(1, [2, {'a': 3}]), [2, {'a': 3}], {'a': 3}]
     """
-    parts, _ = optree.tree_flatten(container, is_leaf=lambda each: each is not container, namespace=NAMESPACE)
+    parts, _ = _optree().tree_flatten(container, is_leaf=lambda each: each is not container, namespace=_NAMESPACE)
     if len(parts) == 1 and parts[0] is container:
         return []
     return [container, *(inner for part in parts for inner in containers_in(part))]
@@ -90,17 +117,17 @@ def paths_of(container: Any, name: str = "") -> list[str]:
     ["carry['a'][0]", "carry['a'][1][0]"]
     """
     flatten(container)
-    accessors = optree.tree_accessors(container, namespace=NAMESPACE)
+    accessors = _optree().tree_accessors(container, namespace=_NAMESPACE)
     return [accessor.codify(name) for accessor in accessors]
 
 
-def describe_structure(structure: Structure) -> str:
+def describe_structure(structure: "Structure") -> str:
     """A structure as text, with a ``*`` for each leaf.
 
     >>> describe_structure(flatten({"a": (1, [2])})[1])
     "{'a': (*, [*])}"
     """
-    return repr(structure)[len("PyTreeSpec(") : -1].removesuffix(f", namespace={NAMESPACE!r}")
+    return repr(structure)[len("PyTreeSpec(") : -1].removesuffix(f", namespace={_NAMESPACE!r}")
 
 
 def _register_dataclasses(leaves: list[Any]) -> bool:
@@ -110,13 +137,12 @@ def _register_dataclasses(leaves: list[Any]) -> bool:
     found = {type(leaf) for leaf in leaves if _is_new_dataclass(type(leaf))}
     with _registering:
         for cls in found - _registered:
-            _register(cls, *_walkers(cls), namespace=NAMESPACE, path_entry_type=optree.GetAttrEntry)
+            _register(_optree(), cls, [field.name for field in dataclasses.fields(cls)])
             _registered.add(cls)
     return bool(found)
 
 
 _PLAIN = frozenset({bool, int, float, complex, str, np.ndarray})  # of most leaves, in a call that has few
-_register: Any = optree.register_pytree_node  # whose types want a collection
 
 
 def _is_new_dataclass(cls: type) -> bool:
@@ -124,8 +150,9 @@ def _is_new_dataclass(cls: type) -> bool:
     return hasattr(cls, "__dataclass_fields__") and not cls.__module__.startswith("lamina.")
 
 
-def _walkers(cls: type) -> tuple[Callable[[Any], tuple[Any, Any, Any]], Callable[[Any, Any], Any]]:
-    names = tuple(field.name for field in dataclasses.fields(cls))
+def _register(optree: Any, cls: type, names: Sequence[str]) -> None:
+    """Make a class a container of these attributes."""
+    names = tuple(names)
 
     def take_apart(instance: Any) -> tuple[list[Any], tuple[str, ...], tuple[str, ...]]:
         return [getattr(instance, name) for name in names], names, names
@@ -137,4 +164,6 @@ def _walkers(cls: type) -> tuple[Callable[[Any], tuple[Any, Any, Any]], Callable
             object.__setattr__(instance, name, child)
         return instance
 
-    return take_apart, put_together
+    optree.register_pytree_node(
+        cls, take_apart, put_together, namespace=_NAMESPACE, path_entry_type=optree.GetAttrEntry
+    )

@@ -50,8 +50,6 @@ import itertools
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
-import optree
-
 from lamina.expr import containers
 
 _next_id = itertools.count(1).__next__
@@ -68,6 +66,7 @@ class Source(NamedTuple):
         return f"{self.file}:{self.line}, in {self.function}"
 
 
+@containers.container
 class Scoped:
     """What an inner scope or a branch gives where it has effects: the effects, in order, then the value.
 
@@ -83,16 +82,6 @@ class Scoped:
 
     def __repr__(self) -> str:
         return f"Scoped({self.effects!r}, {self.value!r})"
-
-
-_register: Any = optree.register_pytree_node  # whose types want a collection
-_register(
-    Scoped,
-    lambda scoped: ((scoped.effects, scoped.value), None, ("effects", "value")),
-    lambda _, children: Scoped(*children),
-    namespace=containers.NAMESPACE,
-    path_entry_type=optree.GetAttrEntry,
-)
 
 
 def value_of(scope: Any) -> Any:

@@ -11,14 +11,12 @@ import functools
 import os
 import pickle
 import sys
-import sysconfig
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from types import BuiltinMethodType, CellType, CodeType, FunctionType, MemberDescriptorType, MethodType, ModuleType
 from typing import Any, NamedTuple
 
 import numpy as np
-import optree
 
 import lamina.array
 from lamina.expr.containers import flatten
@@ -26,14 +24,6 @@ from lamina.trace.rewrite import only_written
 from lamina.trace.source import of_code
 
 _VALUES = (bool, int, float, complex, str, bytes)
-_LIBRARIES = tuple(
-    os.path.join(path, "")
-    for path in {
-        *(str(sysconfig.get_path(name)) for name in ("stdlib", "purelib", "platlib")),
-        *(os.path.dirname(os.path.abspath(str(module.__file__))) for module in (lamina.array, np, optree)),
-    }
-)
-
 Read = Callable[[], Any]
 
 
@@ -220,13 +210,23 @@ def _code_of(called: Any) -> CodeType | None:
     return called.__code__ if isinstance(called, FunctionType) else None
 
 
+@functools.cache
+def _libraries() -> tuple[str, ...]:
+    """The folders of Python's and lamina's own modules, and of installed packages, to their slash."""
+    import sysconfig  # which reads a table of how Python was built
+
+    installed = (str(sysconfig.get_path(name)) for name in ("stdlib", "purelib", "platlib"))
+    own = (os.path.dirname(os.path.abspath(str(module.__file__))) for module in (lamina.array, np))
+    return tuple(os.path.join(folder, "") for folder in {*installed, *own})
+
+
 def is_users(function: FunctionType) -> bool:
     """Whether a function is the user's, not a library's."""
     return _is_users_code(function.__code__)
 
 
 def _is_users_code(code: CodeType) -> bool:
-    return not code.co_filename.startswith(_LIBRARIES)  # what a library defines doesn't change
+    return not code.co_filename.startswith(_libraries())  # what a library defines doesn't change
 
 
 def is_users_class(kind: type) -> bool:
@@ -236,7 +236,7 @@ def is_users_class(kind: type) -> bool:
 
 def _is_users_module(name: Any) -> bool:
     file = getattr(sys.modules.get(name), "__file__", None)
-    return not file.startswith(_LIBRARIES) if file else name == "__main__"
+    return not file.startswith(_libraries()) if file else name == "__main__"
 
 
 # Random numbers
