@@ -224,7 +224,7 @@ def positive(x: Any, /) -> Value:
 
 @function
 def reciprocal(x: Any, /) -> Value:
-    """1 / x; of integers the whole part, and 0 of 0.
+    """1 / x; of integers the whole part, and of 0 what NumPy gives on x86: the least int32 or int64, 0 of others.
 
     Raises nothing of its own; bool becomes int8, as in NumPy.
 
@@ -239,7 +239,10 @@ def reciprocal(x: Any, /) -> Value:
     is_one = elementwise("equal", value, 1)
     if value.dtype.kind == "signed":
         is_one = elementwise("logical_or", is_one, elementwise("equal", value, -1))
-    return elementwise("multiply", value, is_one)
+    whole = elementwise("multiply", value, is_one)
+    if value.dtype not in (dt.int32, dt.int64):
+        return whole
+    return choose(elementwise("equal", value, 0), constant(int(value.dtype.min), value.dtype), whole)
 
 
 @function

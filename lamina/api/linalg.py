@@ -277,9 +277,10 @@ def pinv(x: Any, /, *, rtol: Any = None) -> Any:
     lamina.Array([[0.5 , 0.  ],
                   [0.  , 0.25]], shape=(2, 2), dtype=float64)
     """
-    value = _floating(matrices(x))
-    if math.prod(value.shape) == 0:
+    value = matrices(x)
+    if math.prod(value.shape) == 0:  # of integers too, as in NumPy
         return broadcast_to(constant(0, value.dtype), (*value.shape[:-2], value.shape[-1], value.shape[-2]))
+    value = _floating(value)
     left, singular, right = svd(elementwise("conj", value), full_matrices=False)
     is_large = elementwise("greater", singular, elementwise("multiply", _tolerance(value, rtol), _greatest(singular)))
     reciprocal = elementwise("divide", 1, singular)

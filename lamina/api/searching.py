@@ -14,6 +14,7 @@ from lamina.trace.build import (
     fresh,
     perform_check,
     to_dtype,
+    with_kind,
 )
 from lamina.trace.concrete import concrete, is_undecided
 from lamina.trace.elementwise import elementwise
@@ -21,7 +22,7 @@ from lamina.trace.function import function
 from lamina.trace.order import emit_in_order
 from lamina.trace.picked import nonzero as nonzero_places
 from lamina.trace.reduction import array_of, axes_of, expect_no_out, place, reduce, total
-from lamina.trace.value import Value
+from lamina.trace.value import Kind, Value
 
 __all__ = [
     "argmax",
@@ -134,8 +135,8 @@ def where(condition: Any, x1: Any, x2: Any, /) -> Value:
     """The elements of x1 where the condition holds, of x2 elsewhere, in the dtype in which the two meet.
 
     The three are broadcast to one shape. A number that isn't 0 is true. A Python number takes the other's dtype unless
-    its kind is higher: an int32 array and 0.5 give float64, a float32 array and 0.5 float32. Raises `ValueError` for
-    shapes that don't broadcast, `OverflowError` for a Python integer that the dtype doesn't hold.
+    its kind is higher: an int32 array and 0.5 give float64, a float32 array and 0.5 float32. A Python integer that the
+    dtype doesn't hold wraps, as in NumPy. Raises `ValueError` for shapes that don't broadcast.
 
     >>> import lamina
     >>> lamina.where(lamina.asarray([True, False]), lamina.asarray([1, 2], dtype=lamina.int32), 0.5)
@@ -144,5 +145,7 @@ def where(condition: Any, x1: Any, x2: Any, /) -> Value:
     chosen, x, y = as_value(condition, "condition"), as_value(x1, "x1"), as_value(x2, "x2")
     dtype = common_dtype((x, y))
     shape = broadcast_shape(chosen.shape, x.shape, y.shape)
+    # a number is converted as a scalar is, without a check: it wraps
+    x, y = (with_kind(each, Kind.SCALAR) if each.kind is Kind.NUMBER else each for each in (x, y))
     operands = (to_dtype(chosen, dt.bool), to_dtype(x, dtype), to_dtype(y, dtype))
     return emit_in_order("where", operands, shape=shape)

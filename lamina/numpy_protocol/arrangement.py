@@ -123,7 +123,7 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     """Before indices that are known while tracing."""
     x, along = _along(arr, axis)
     places = _known(obj, "an index")
-    y = to_dtype(as_array(values, "values"), x.dtype)
+    y = as_array(creation.asarray(values, dtype=x.dtype), "values")
     count = 1 if isinstance(places, slice) else np.size(places)
     if isinstance(places, slice) or (count != 1 and np.asarray(places).dtype != bool):
         count = np.insert(np.arange(x.shape[along]), places, 0).size - x.shape[along]

@@ -56,10 +56,12 @@ def _where(condition: Value, x: Any, y: Any) -> Value:
 
 
 def _spacing(x: Value) -> Value:
-    if x.dtype == dt.float16:
-        x = elementwise("abs", x)  # as NumPy has it for this dtype alone
-    outwards = _where(elementwise("less", x, 0), constant(-math.inf, x.dtype), constant(math.inf, x.dtype))
-    return elementwise("subtract", elementwise("nextafter", x, outwards), x)
+    beyond = constant(math.inf, x.dtype)
+    if x.dtype == dt.float16:  # for which NumPy looks upwards, also from negative numbers
+        x = _where(elementwise("isinf", x), constant(math.nan, x.dtype), x)
+    else:
+        beyond = _where(elementwise("less", x, 0), constant(-math.inf, x.dtype), beyond)
+    return elementwise("subtract", elementwise("nextafter", x, beyond), x)
 
 
 def _bitwise_count(x: Value) -> Value:
@@ -198,6 +200,8 @@ _COMBINED = {
     "bitwise_xor": "bitwise_xor",
 }
 
+_MODULAR = frozenset({"add", "subtract", "multiply", "bitwise_and", "bitwise_or", "bitwise_xor"})
+
 
 def _at(ufunc: np.ufunc, inputs: Sequence[Any], options: dict[str, Any]) -> None:
     """``ufunc.at(a, indices, b)``: each update is applied, also where several are of one element."""
@@ -205,6 +209,8 @@ def _at(ufunc: np.ufunc, inputs: Sequence[Any], options: dict[str, Any]) -> None
     if ufunc.__name__ not in _COMBINED or type(inputs[0]) is not Value:
         raise NotImplementedError(f"np.{ufunc.__name__}.at isn't there")
     target, key, updates = inputs
+    if ufunc.__name__ in _MODULAR and (value := as_value(updates)).kind is Kind.NUMBER:
+        updates = with_kind(value, Kind.SCALAR)  # no number is weak here, and what doesn't fit wraps
     write(target, FUNCTIONS["scatter"](target, key, updates, combine=_COMBINED[ufunc.__name__]))
 
 

@@ -7,13 +7,18 @@ from lamina import dtype as dt
 from lamina.numpy_protocol.table import means
 from lamina.operators import FUNCTIONS
 from lamina.trace.assign import fitted, write
-from lamina.trace.build import as_value, broadcast_to, emit, reshape, to_dtype
+from lamina.trace.build import as_value, broadcast_to, emit, reshape
 from lamina.trace.elementwise import elementwise
 from lamina.trace.value import Value
 
 
 def _flat(a: Value) -> Value:
     return reshape(a, (math.prod(a.shape),))
+
+
+def _given(values: Any, target: Value) -> Value:
+    """What is put into an array, in its dtype: numbers have to fit there, as in an array that is made of them."""
+    return _flat(FUNCTIONS["asarray"](values, dtype=target.dtype))
 
 
 @means("copyto")
@@ -34,7 +39,8 @@ def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) ->
 @means("putmask")
 def putmask(a: Any, mask: Any, values: Any) -> None:
     """``np.putmask``: the values repeat, by the place of the element."""
-    target, given = as_value(a), _flat(as_value(values))
+    target = as_value(a)
+    given = _given(values, target)
     size = math.prod(target.shape)
     if given.shape[0] == 0:
         return
@@ -46,7 +52,8 @@ def putmask(a: Any, mask: Any, values: Any) -> None:
 @means("put")
 def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     """``np.put``: at places of the elements in C order; the values repeat."""
-    target, places, given = as_value(a), _flat(as_value(ind)), _flat(as_value(v))
+    target, places = as_value(a), _flat(as_value(ind))
+    given = _given(v, target)
     if mode != "raise":
         raise NotImplementedError(f"the mode {mode!r} isn't there")
     if places.shape[0] == 0 or given.shape[0] == 0:
@@ -54,7 +61,7 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     repeated = FUNCTIONS["take"](
         given, elementwise("remainder", emit("iota", places.shape[0], dt.int64), given.shape[0])
     )
-    changed = FUNCTIONS["scatter"](_flat(target), places, to_dtype(as_value(repeated), target.dtype))
+    changed = FUNCTIONS["scatter"](_flat(target), places, repeated)
     write(target, reshape(changed, target.shape))
 
 
@@ -87,7 +94,7 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     if wrap and target.shape[0] > target.shape[1]:
         raise NotImplementedError("the argument wrap isn't there")
     count = min(target.shape)
-    given = _flat(as_value(val))
+    given = _given(val, target)
     places = emit("iota", count, dt.int64)
     if given.shape[0] != 1:
         given = FUNCTIONS["take"](given, elementwise("remainder", places, given.shape[0]))

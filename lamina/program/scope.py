@@ -35,6 +35,7 @@ from lamina.program.record import (
     Term,
     Terms,
     TooLarge,
+    in_order,
 )
 
 MOST_BUFFERS = 1 << 12  # of a program: some seconds of compiling
@@ -358,9 +359,12 @@ class Scope:
     def moved(self, node: Expr, *movements: Movement) -> Term:
         """The value of a node, moved; it is put in a buffer first where no layout can say it, or it would cost more."""
         term = self.value(node)
-        grows = numel_of(movements[-1].result_shape(_moved_shape(node.shape, movements[:-1]))) > numel_of(node.shape)
-        if not term.is_cheap and grows:
+        count = numel_of(_moved_shape(node.shape, movements))
+        if not term.is_cheap and count > numel_of(node.shape):
             term = self.keep(node, "it is repeated, and computed once")
+        is_checked = (each.op == "within" and not each.is_uniform for each in in_order([term]))
+        if count < numel_of(node.shape) and any(is_checked):
+            term = self.keep(node, "an index is checked also where its element isn't needed")
         moved = self.terms.moved(term, *movements)
         if moved is None:
             moved = self.terms.moved(self.keep(node, "no strides read it in the new order"), *movements)

@@ -141,7 +141,7 @@ _ORDER = {"bool": 0, "unsigned": 1, "signed": 2, "float": 3, "complex": 4}
 
 def _same_kind(value: Any, target: Any) -> bool:
     return (
-        value.kind is Kind.NUMBER
-        or _ORDER[value.dtype.kind] <= _ORDER[target.dtype.kind]
+        _ORDER[value.dtype.kind] <= _ORDER[target.dtype.kind]
         or dt.can_cast(value.dtype, target.dtype)
+        or (value.kind is Kind.NUMBER and value.dtype.kind == "signed" and target.dtype.kind == "unsigned")
     )

@@ -24,9 +24,18 @@ def as_number(value: Value) -> Value:
     return Value(node_of(value), scope_now(), Kind.NUMBER)
 
 
+def _expect_no_complex(value: Value, dtype: dt.DType) -> None:
+    if value.dtype.kind == "complex" and dtype.kind not in ("bool", "complex"):
+        raise TypeError(f"a complex number can't be converted to {dtype}: take its real part")
+
+
 def float_(value: Any = 0.0) -> Any:
     """``float``."""
-    return as_number(to_dtype(_one(value), dt.float64)) if type(value) is Value else float(value)
+    if type(value) is not Value:
+        return float(value)
+    if value.kind is not Kind.SCALAR:
+        _expect_no_complex(value, dt.float64)
+    return as_number(to_dtype(_one(value), dt.float64))
 
 
 def int_(value: Any = 0, *base: Any) -> Any:
@@ -34,6 +43,8 @@ def int_(value: Any = 0, *base: Any) -> Any:
     if type(value) is not Value:
         return int(value, *base)
     one = _one(value)
+    if value.kind is not Kind.SCALAR:
+        _expect_no_complex(value, dt.int64)
     if one.dtype.kind == "float":
         perform_check(emit("logical_not", emit("isnan", one)), ValueError, "cannot convert float NaN to integer")
         perform_check(
@@ -102,7 +113,11 @@ def _scalar(numpy_type: Any) -> Callable[..., Any]:
         if not args or type(args[0]) is not Value:
             return numpy_type(*args)
         value = args[0]
-        cast = to_dtype(Value(node_of(value), scope_now(), Kind.SCALAR if not value.shape else Kind.ARRAY), dtype)
+        if value.kind is Kind.NUMBER:
+            _expect_no_complex(value, dtype)
+        elif value.shape:
+            value = Value(node_of(value), scope_now())
+        cast = to_dtype(value, dtype)  # which checks that a Python integer fits
         return Value(node_of(cast), scope_now(), Kind.ARRAY if cast.shape else Kind.SCALAR)
 
     return make

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from lamina import dtype as dt
 from lamina.dtype import DType
 from lamina.errors import ConcretizationError, UntracedAttributeError
 from lamina.expr import Expr, describe, value_of
@@ -44,6 +45,7 @@ class Kind(Enum):
 
 
 _NUMBERS = (bool, int, float, complex)
+_OF_COMPLEX = frozenset({"add", "subtract", "multiply", "divide", "pow", "equal", "not_equal"})
 _ORIGINS = frozenset({"parameter", "tensor", "runtime_call"})
 
 
@@ -54,9 +56,11 @@ def _operator(name: str, op: str) -> None:
 
     @functools.wraps(inherited)
     def operate(self: Value, *others: Any) -> Any:
-        if self.kind is Kind.NUMBER and all(_is_number(other) for other in others):
-            operands = (*others, self) if reflected else (self, *others)
+        operands = (*others, self) if reflected else (self, *others)
+        if all(map(_is_number, operands)) or (op in _OF_COMPLEX and _is_complex_with_float(*operands)):
             return FUNCTIONS["number_operator"](op, *operands)
+        if name == "__pow__" and self.dtype is dt.bool and _is_two(*others):
+            self = FUNCTIONS["astype"](self, dt.int8)  # NumPy squares what has the power 2, and bools as int8
         result = inherited(self, *others)
         if self.code is not None or any(type(other) is Value and other.code is not None for other in others):
             return FUNCTIONS["mixed_operator"](op, result, self, *others)
@@ -67,6 +71,18 @@ def _operator(name: str, op: str) -> None:
 
 def _is_number(thing: Any) -> bool:
     return thing.kind is Kind.NUMBER if type(thing) is Value else type(thing) in _NUMBERS
+
+
+def _is_two(thing: Any) -> bool:
+    is_int = _is_number(thing) and (thing.dtype is dt.int64 if type(thing) is Value else type(thing) is int)
+    return is_int and operator.index(thing) == 2
+
+
+def _is_complex_with_float(x: Any, y: Any) -> bool:
+    """Whether a Python complex number meets a float64 scalar, which is a Python float too, to its right."""
+    if not _is_number(x) or (x.dtype is not dt.complex128 if type(x) is Value else type(x) is not complex):
+        return False
+    return y.kind is Kind.SCALAR and y.dtype is dt.float64 if type(y) is Value else type(y) is np.float64
 
 
 def _deciding(node: Expr) -> list[Expr] | None:

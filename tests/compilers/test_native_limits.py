@@ -84,6 +84,25 @@ def test_an_index_far_outside_is_an_error(index) -> None:
     assert x.tolist() == [0, 1, 2]
 
 
+PARTS = [
+    lambda x, i: x[i][:2],
+    lambda x, i: x[i][0],
+    lambda x, i: (x[i] * 2)[:0],
+    lambda x, i: x[i][::2].sum(),
+    lambda x, i: np.take_along_axis(x, i, 0)[1:],
+    lambda x, i: x[i].reshape(2, 2)[:, 0],
+]
+
+
+@pytest.mark.parametrize("part", range(len(PARTS)))
+def test_an_index_is_checked_also_where_its_element_is_not_needed(part: int) -> None:
+    x, good = np.arange(3.0), np.array([2, -3, 1, 0])
+    np.testing.assert_array_equal(native(PARTS[part])(x, good), PARTS[part](x, good))
+    for bad in range(4):
+        with pytest.raises(IndexError):
+            native(PARTS[part])(x, np.where(np.arange(4) == bad, 3, good))
+
+
 @pytest.mark.parametrize("shape", [(0,), (3, 0), (0, 5), (2, 0, 4)])
 def test_arrays_without_elements(shape) -> None:
     def f(x):

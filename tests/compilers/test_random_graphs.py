@@ -30,7 +30,16 @@ def natively(graph: Graph, left_out: str = "") -> Run:
 
 
 WAYS = ["", *PASSES, "fusion"]
-FOUND = (1_288, 20_047, 20_368, 21_102, 40_649, 43_057, 43_314)  # seeds of graphs that native code got wrong once
+FOUND = (
+    1_288,
+    20_047,
+    20_368,
+    21_102,
+    40_649,
+    43_057,
+    43_314,
+    44_336,
+)  # seeds of graphs that native code got wrong once
 
 
 def outcome(run: Run, case: RandomGraph) -> tuple[Any, list[Any]]:
