@@ -61,6 +61,10 @@ class Code:
         """One of its functions; the interpreter's lock is not held while it runs."""
         return _PROTOTYPE(self._engine.get_function_address(name))
 
+    def keep(self) -> None:
+        """Leave its functions where they are for as long as the process lives: threads may begin with them."""
+        self._engine.detach()
+
 
 # By key: a program that is compiled again while it is in use is compiled once.
 _CODE: WeakValueDictionary[tuple[str, Level], Code] = WeakValueDictionary()

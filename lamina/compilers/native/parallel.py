@@ -1,7 +1,9 @@
-"""A large kernel by several threads: each does a part of the outermost loop, and results don't depend on how many.
+"""A large kernel by several threads: each takes parts of the outermost loop, and results don't depend on which.
 
-The threads are the system's, made for the kernel and gone with it, so there is nothing to keep across a fork and
-nothing that two callers could disturb. One that can't be made is done without: its part runs in the caller.
+The threads are the system's, made for the kernel, so there is nothing to keep across a fork and nothing that two
+callers could disturb. Whoever is free takes the next part, so one that comes late, or shares its processor with
+others, does less; nobody waits for one that hasn't begun when all is done. Such a thread is left alone to find that
+out, and so the code that it begins with lives as long as the process.
 """
 
 import ctypes
@@ -14,18 +16,29 @@ from llvmlite import ir
 
 from lamina.compilers.native import jit
 from lamina.compilers.native.counting import repeat
+from lamina.compilers.native.fingerprint import Unforeseen, sources
 from lamina.compilers.native.scalar import Value
 from lamina.compilers.native.types import BYTE, INDEX, POINTER, STATUS, room
 from lamina.threads import MAX_THREADS
 
 IS_HERE = os.name == "posix"
 
-_NAME = "lamina.run_parts"
 _SLOT = 16  # bytes of an argument in a frame
-_TASK = ir.LiteralStructType([POINTER, POINTER, INDEX, INDEX, INDEX])  # kernel, frame, from, to, and what came of it
+_PARTS = 16  # for each thread: so few that a part is worth it, so many that all end at about the same time
+_PATIENCE = 1 << 13  # looks at whether another is done, before waiting for it: some microseconds
+
+_NAME = "lamina.run_parts"
 KERNEL = ir.FunctionType(STATUS, [POINTER, INDEX, INDEX])  # the frame, from, to
-_THREAD = ir.FunctionType(POINTER, [POINTER])
 _RUN = ir.FunctionType(STATUS, [KERNEL.as_pointer(), POINTER, INDEX, INDEX, INDEX])
+
+# What threads share, on the caller's stack: the kernel, its frame, how many units it has, of how many turns each, how
+# many parts they are, which comes next, and what came of them.
+_SHARED = ir.LiteralStructType([POINTER, POINTER, *[INDEX] * 5])
+_KERNEL, _FRAME, _UNITS, _STEP, _COUNT, _NEXT, _STATUS = range(len(_SHARED.elements))
+# What a thread is given, its own: how far it is, and what it shares.
+_HELPER = ir.LiteralStructType([INDEX, POINTER])
+_HELPER_BYTES = 16
+_NEW, _AT_WORK, _LEFT_ALONE, _DONE = map(INDEX, range(4))
 
 
 def call(
@@ -51,78 +64,136 @@ def arguments(builder: ir.IRBuilder, frame: Value, kinds: Sequence[ir.Type]) -> 
 @functools.cache
 def provided() -> jit.Code:
     """The function that runs a kernel in parts, of which LLVM knows from now on: it is the same for all programs."""
-    code = jit.compiled(_text(), _text, jit.THOROUGH)
+    try:
+        key = f"parallel\n{sources()}"  # the text depends on nothing else
+    except Unforeseen:
+        key = _text()
+    code = jit.compiled(key, _text, jit.THOROUGH)
     llvm.add_symbol(_NAME, ctypes.cast(code.function(_NAME), ctypes.c_void_p).value)
+    code.keep()
     return code
 
 
 def _text() -> str:
     module = ir.Module(name=_NAME)
-    _write_run(module, _write_thread(module))
+    _write_run(ir.Function(module, _RUN, _NAME), _helper(module, _worker(module)))
     return str(module)
 
 
-def _field(b: ir.IRBuilder, task: Value, place: int) -> Value:
-    return b.gep(task, [ir.IntType(32)(0), ir.IntType(32)(place)], source_etype=_TASK)
+def _at(b: ir.IRBuilder, struct: ir.LiteralStructType, pointer: Value, place: int) -> Value:
+    return b.gep(pointer, [ir.IntType(32)(0), ir.IntType(32)(place)], source_etype=struct)
 
 
-def _write_thread(module: ir.Module) -> ir.Function:
-    """``thread(task)``, what a thread runs."""
-    function = ir.Function(module, _THREAD, "thread")
+def _worker(module: ir.Module) -> ir.Function:
+    """``work(shared)``: takes the next part for as long as there is one."""
+    function = ir.Function(module, ir.FunctionType(ir.VoidType(), [POINTER]), "work")
     function.linkage = "internal"
     b = ir.IRBuilder(function.append_basic_block())
-    task = function.args[0]
-    kernel, *args = (b.load(_field(b, task, place), typ=kind) for place, kind in enumerate(_TASK.elements[:4]))
+    (shared,) = function.args
+    kernel, frame, units, step, count = (
+        b.load(_at(b, _SHARED, shared, place), typ=_SHARED.elements[place])
+        for place in (_KERNEL, _FRAME, _UNITS, _STEP, _COUNT)
+    )
     kernel.type = KERNEL.as_pointer()
-    b.store(b.zext(b.call(kernel, args), INDEX), _field(b, task, 4))
+    head, turn, after = (b.append_basic_block() for _ in range(3))
+    b.branch(head)
+    b.position_at_end(head)
+    part = b.atomic_rmw("add", _at(b, _SHARED, shared, _NEXT), INDEX(1), "monotonic")
+    b.cbranch(b.icmp_signed("<", part, count), turn, after)
+    b.position_at_end(turn)
+    start, end = (b.mul(b.sdiv(b.mul(units, each), count), step) for each in (part, b.add(part, INDEX(1))))
+    status = b.zext(b.call(kernel, [frame, start, end]), INDEX)
+    b.atomic_rmw("or", _at(b, _SHARED, shared, _STATUS), status, "monotonic")
+    b.branch(head)
+    b.position_at_end(after)
+    b.ret_void()
+    return function
+
+
+def _helper(module: ir.Module, worker: ir.Function) -> ir.Function:
+    """What a thread runs: it works, unless all was done before it began."""
+    free = ir.Function(module, ir.FunctionType(ir.VoidType(), [POINTER]), "free")
+    function = ir.Function(module, ir.FunctionType(POINTER, [POINTER]), "help")
+    function.linkage = "internal"
+    b = ir.IRBuilder(function.append_basic_block())
+    (own,) = function.args
+    state = _at(b, _HELPER, own, 0)
+    with b.if_else(_changed(b, state, _NEW, _AT_WORK)) as (then, otherwise):
+        with then:
+            b.call(worker, [b.load(_at(b, _HELPER, own, 1), typ=POINTER)])
+            b.atomic_rmw("xchg", state, _DONE, "release")
+        with otherwise:
+            b.call(free, [own])
     b.ret(POINTER(None))
     return function
 
 
-def _write_run(module: ir.Module, thread: ir.Function) -> None:
-    """``run(kernel, frame, units, step, most)``: at most so many threads, each with as many units as the others."""
+def _changed(b: ir.IRBuilder, state: Value, old: Value, new: Value) -> Value:
+    """Whether a state was the old one, and so is the new one now."""
+    return b.extract_value(b.cmpxchg(state, old, new, "acq_rel", "acquire"), 1)
+
+
+def _write_run(function: ir.Function, helper: ir.Function) -> None:
+    """``run(kernel, frame, units, step, most)``: by at most so many threads; the status of all parts."""
+    module = function.module
+    work, free = (module.globals[name] for name in ("work", "free"))
+    malloc = ir.Function(module, ir.FunctionType(POINTER, [INDEX]), "malloc")
     create = ir.Function(module, ir.FunctionType(STATUS, [POINTER] * 4), "pthread_create")
     join = ir.Function(module, ir.FunctionType(STATUS, [INDEX, POINTER]), "pthread_join")
-    function = ir.Function(module, _RUN, _NAME)
+    detach = ir.Function(module, ir.FunctionType(STATUS, [INDEX]), "pthread_detach")
     kernel, frame, units, step, most = function.args
     b = ir.IRBuilder(function.append_basic_block())
-    tasks, threads, made = (room(b, ir.ArrayType(kind, MAX_THREADS)) for kind in (_TASK, INDEX, STATUS))
-    count = b.select(b.icmp_signed("<", units, most), units, most)
-
-    def task_of(place: Value) -> Value:
-        return b.gep(tasks, [place], source_etype=_TASK)
-
-    def end(place: Value) -> Value:
-        return b.mul(b.sdiv(b.mul(units, place), count), step)
-
-    def fill(place: Value) -> None:
-        fields = (kernel, frame, end(place), end(b.add(place, INDEX(1))), INDEX(0))
-        for number, value in enumerate(fields):
-            b.store(value, _field(b, task_of(place), number))
+    shared = room(b, _SHARED)
+    threads, helpers = (room(b, ir.ArrayType(kind, MAX_THREADS)) for kind in (INDEX, POINTER))
+    threads_used = b.select(b.icmp_signed("<", units, most), units, most)
+    parts = b.mul(threads_used, INDEX(_PARTS))
+    count = b.select(b.icmp_signed("<", units, parts), units, parts)
+    count = b.select(b.icmp_signed(">", threads_used, INDEX(1)), count, INDEX(1))
+    for place, value in enumerate((kernel, frame, units, step, count, INDEX(0), INDEX(0))):
+        b.store(value, _at(b, _SHARED, shared, place))
 
     def start(place: Value) -> None:
-        own = b.gep(threads, [place], source_etype=INDEX)
-        b.store(b.call(create, [own, POINTER(None), thread, task_of(place)]), b.gep(made, [place], source_etype=STATUS))
-
-    status = room(b, INDEX)
-    b.store(INDEX(0), status)
+        own, slot = b.call(malloc, [INDEX(_HELPER_BYTES)]), b.gep(helpers, [place], source_etype=POINTER)
+        b.store(own, slot)
+        with b.if_then(b.icmp_unsigned("!=", own, POINTER(None))):
+            b.store(_NEW, _at(b, _HELPER, own, 0))
+            b.store(shared, _at(b, _HELPER, own, 1))
+            made = b.call(create, [b.gep(threads, [place], source_etype=INDEX), POINTER(None), helper, own])
+            with b.if_then(b.icmp_signed("!=", made, STATUS(0))):  # there are enough threads: others do its parts
+                b.call(free, [own])
+                b.store(POINTER(None), slot)
 
     def finish(place: Value) -> None:
-        is_made = b.icmp_signed("==", b.load(b.gep(made, [place], source_etype=STATUS), typ=STATUS), STATUS(0))
-        with b.if_else(is_made) as (then, otherwise):
-            with then:
-                own = b.load(b.gep(threads, [place], source_etype=INDEX), typ=INDEX)
-                b.call(join, [own, POINTER(None)])
-            with otherwise:
-                b.call(thread, [task_of(place)])
-        note(place)
+        own = b.load(b.gep(helpers, [place], source_etype=POINTER), typ=POINTER)
+        with b.if_then(b.icmp_unsigned("!=", own, POINTER(None))):
+            thread, state = b.load(b.gep(threads, [place], source_etype=INDEX), typ=INDEX), _at(b, _HELPER, own, 0)
+            with b.if_else(_changed(b, state, _NEW, _LEFT_ALONE)) as (then, otherwise):
+                with then:
+                    b.call(detach, [thread])
+                with otherwise:
+                    with b.if_else(_is_soon_done(b, state)) as (soon, late):
+                        with soon:
+                            b.call(detach, [thread])
+                        with late:
+                            b.call(join, [thread, POINTER(None)])
+                    b.call(free, [own])
 
-    def note(place: Value) -> None:
-        b.store(b.or_(b.load(status, typ=INDEX), b.load(_field(b, task_of(place), 4), typ=INDEX)), status)
+    repeat(b, threads_used, start, start=1)
+    b.call(work, [shared])
+    repeat(b, threads_used, finish, start=1)
+    b.ret(b.trunc(b.load(_at(b, _SHARED, shared, _STATUS), typ=INDEX), STATUS))
 
-    repeat(b, count, fill)
-    repeat(b, count, start, start=1)
-    b.call(thread, [task_of(INDEX(0))])
-    note(INDEX(0))
-    repeat(b, count, finish, start=1)
-    b.ret(b.trunc(b.load(status, typ=INDEX), STATUS))
+
+def _is_soon_done(b: ir.IRBuilder, state: Value) -> Value:
+    """Whether a thread is done before patience ends: to be woken takes longer than most last parts."""
+    before, head, after = b.block, b.append_basic_block(), b.append_basic_block()
+    b.branch(head)
+    b.position_at_end(head)
+    left = b.phi(INDEX)
+    left.add_incoming(INDEX(_PATIENCE), before)
+    is_done = b.icmp_signed("==", b.load_atomic(state, "acquire", 8, typ=INDEX), _DONE)
+    less = b.sub(left, INDEX(1))
+    left.add_incoming(less, head)
+    b.cbranch(b.or_(is_done, b.icmp_signed("==", less, INDEX(0))), after, head)
+    b.position_at_end(after)
+    return is_done
