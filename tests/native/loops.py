@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import llvmlite.binding as llvm
 import numpy as np
-from llvmlite import ir
 
+from lamina.compilers.native import ir
 from lamina.compilers.native.maths import MATHS
 
 llvm.initialize_all_targets()
@@ -21,7 +21,7 @@ def written(emit: Emit, arity: int, dtype: np.dtype, lanes: int = 1) -> ir.Modul
     """A module with the function `loop(operands…, result, count)`."""
     module, count = ir.Module(), ir.IntType(64)
     kind = KINDS[dtype] if lanes == 1 else ir.VectorType(KINDS[dtype], lanes)
-    signature = ir.FunctionType(ir.VoidType(), [kind.as_pointer()] * (arity + 1) + [count])
+    signature = ir.FunctionType(ir.VoidType(), [ir.PointerType()] * (arity + 1) + [count])
     function = ir.Function(module, signature, "loop")
     *operands, result, size = function.args
     for pointer in (*operands, result):
@@ -32,8 +32,12 @@ def written(emit: Emit, arity: int, dtype: np.dtype, lanes: int = 1) -> ir.Modul
     builder.position_at_end(body)
     index = builder.phi(count)
     index.add_incoming(count(0), entry)
-    values = [builder.load(builder.gep(pointer, [index]), align=1) for pointer in operands]
-    builder.store(emit(builder, *values), builder.gep(result, [index]), align=1)
+
+    def at(pointer: ir.Value) -> ir.Value:
+        return builder.gep(pointer, [index], source_etype=kind)
+
+    values = [builder.load(at(pointer), typ=kind, align=1) for pointer in operands]
+    builder.store(emit(builder, *values), at(result), align=1)
     following = builder.add(index, count(1))
     index.add_incoming(following, builder.block)
     builder.cbranch(builder.icmp_signed("<", following, size), body, done)
@@ -44,8 +48,8 @@ def written(emit: Emit, arity: int, dtype: np.dtype, lanes: int = 1) -> ir.Modul
 
 def optimised(module: ir.Module, machine: llvm.TargetMachine) -> llvm.ModuleRef:
     """The module after LLVM's passes, its vectoriser among them."""
-    module.triple, module.data_layout = machine.triple, str(machine.target_data)
     compiled = llvm.parse_assembly(str(module))
+    compiled.triple, compiled.data_layout = machine.triple, str(machine.target_data)
     compiled.verify()
     options = llvm.create_pipeline_tuning_options(speed_level=3)
     options.loop_vectorization = True

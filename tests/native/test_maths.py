@@ -8,9 +8,9 @@ import llvmlite.binding as llvm
 import mpmath
 import numpy as np
 import pytest
-from llvmlite import ir
 from mpmath import mpf
 
+from lamina.compilers.native import ir
 from lamina.compilers.native.maths import MATHS, polynomials
 from lamina.expr.ops import OPS
 from tests.native import minimax
@@ -304,7 +304,7 @@ def test_constant_exponents(dtype: str, exponent: float, lanes: int, rng: np.ran
 
     def with_exponent(name: str) -> Loop:
         def emit(builder: ir.IRBuilder, x: ir.Value) -> ir.Value:
-            return MATHS[name](builder, x, ir.Constant(x.type, [exponent] * lanes if lanes > 1 else exponent))
+            return MATHS[name](builder, x, x.type(exponent))
 
         return Loop(emit, 1, np.dtype(dtype), lanes)
 

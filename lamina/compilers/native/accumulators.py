@@ -5,10 +5,8 @@ Long sums of floats carry their rounding errors along, so they are at least as e
 
 from collections.abc import Sequence
 
-from llvmlite import ir
-
 from lamina import dtype as dt
-from lamina.compilers.native import narrow, scalar
+from lamina.compilers.native import ir, narrow, scalar
 from lamina.compilers.native.scalar import Emit, Value
 from lamina.compilers.native.types import NARROW, in_register, splat_constant
 from lamina.compilers.native.vectors import halves
@@ -33,8 +31,9 @@ class Accumulator:
         starts = self._identities()
         if self.is_long:
             starts += [starts[0], splat_constant(in_register(dtypes[0]), lanes, 0.0)]
+        self.kinds = [start.type for start in starts]
         with builder.goto_entry_block():
-            self.slots = [builder.alloca(start.type) for start in starts]
+            self.slots = list(map(builder.alloca, self.kinds))
         for slot, start in zip(self.slots, starts, strict=True):
             builder.store(start, slot)
 
@@ -52,7 +51,7 @@ class Accumulator:
         return [scalar.ROWS[COMBINE[self.op]](emit, *x, *y)]
 
     def _held(self) -> list[Value]:
-        return [self.b.load(slot, typ=slot.type.pointee) for slot in self.slots]
+        return list(map(self.b.load, self.slots, self.kinds))
 
     def add(self, values: Sequence[Value], mask: Value) -> None:
         """Take one more element in each lane, or in those of a mask, where there is one."""

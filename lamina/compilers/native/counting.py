@@ -2,8 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
-from llvmlite import ir
-
+from lamina.compilers.native import ir
 from lamina.compilers.native.scalar import Value
 from lamina.compilers.native.types import INDEX
 

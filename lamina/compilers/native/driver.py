@@ -10,15 +10,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from llvmlite import ir
-
-from lamina.compilers.native import library, parallel
+from lamina.compilers.native import ir, library, parallel
 from lamina.compilers.native.failure import CompileFailure, described
 from lamina.compilers.native.fingerprint import Fingerprint, Unforeseen
 from lamina.compilers.native.loops import Fail, emit_kernel, parts_of
 from lamina.compilers.native.maths import MATHS
 from lamina.compilers.native.scalar import Value, call_intrinsic
-from lamina.compilers.native.types import BIT, BYTE, INDEX, POINTER, STATUS, in_memory, room
+from lamina.compilers.native.types import BIT, BYTE, INDEX, POINTER, STATUS, in_memory
 from lamina.layout import Layout
 from lamina.program.apart import as_scalar
 from lamina.program.arena import arranged
@@ -48,7 +46,7 @@ class Module:
     """One LLVM module: the functions of a program, and what each failure means."""
 
     def __init__(self, planned: Planned, vector_bytes: int) -> None:
-        self.module = ir.Module(name="lamina")
+        self.module = ir.Module()
         self.buffers = planned.program.buffers
         self.terms = planned.program.terms
         self.memory = planned.memory
@@ -146,7 +144,7 @@ class Module:
         for memory, arg, is_value in zip(order, args, by_value, strict=True):
             given[memory] = arg
             if is_value:
-                given[memory] = room(builder, arg.type)
+                given[memory] = builder.alloca(arg.type)
                 builder.store(arg, given[memory])
         pointers = {buffer: given[self.memory[buffer]] for buffer in (*kernel.loads, *kernel.writes)}
         emit_kernel(builder, kernel, pointers, self.failing(status), self.vector_bytes, part)
@@ -272,7 +270,7 @@ class Segment:
             cell = self.b.load(self.b.gep(self.cells, [INDEX(place)], source_etype=POINTER), typ=POINTER)
             self._variable(memory, self.b.load(cell, typ=POINTER))
         for memory in self.locals:
-            self.variables[memory] = room(self.b, in_memory(self.module.buffers[memory].dtype))
+            self.variables[memory] = self.b.alloca(in_memory(self.module.buffers[memory].dtype))
         for memory, offset in self.places.items():
             self._variable(memory, self._in_arena(offset))
         for each in self.instructions:
@@ -360,7 +358,7 @@ class Segment:
         shown = [Store(as_scalar(end, kernel.space, terms), -1 - axis, scalar) for axis, end in ends.items()]
         pointers = {buffer: self._of(buffer) for end in ends.values() for buffer in end.reads}
         with b.goto_entry_block():
-            pointers |= {store.buffer: room(b, INDEX) for store in shown}
+            pointers |= {store.buffer: b.alloca(INDEX) for store in shown}
         emit_kernel(b, Kernel((), (), tuple(shown)), pointers, self.fail, self.module.vector_bytes)
         for store in shown:
             work = b.mul(work, b.load(pointers[store.buffer], typ=INDEX))

@@ -9,13 +9,12 @@ from collections.abc import Callable, Sequence
 from enum import IntEnum
 from typing import Any
 
-from llvmlite import ir
-
+from lamina.compilers.native import ir
 from lamina.compilers.native.counting import repeat
 from lamina.compilers.native.driver import SIGNATURE, STATUS_WORDS
 from lamina.compilers.native.entry_format import API, NUMPY_API, SCRATCH, WIDTH, Case, Field, Kind, Read, Row
 from lamina.compilers.native.scalar import Value, call_intrinsic
-from lamina.compilers.native.types import BIT, BYTE, INDEX, POINTER, STATUS, room
+from lamina.compilers.native.types import BIT, BYTE, INDEX, POINTER, STATUS
 
 NAME = "entry"
 _DOUBLE = ir.DoubleType()
@@ -24,9 +23,10 @@ _NULL = POINTER(None)
 
 def text() -> str:
     """The module of the function ``entry(tables, arguments, count)``, as LLVM reads it."""
-    module = ir.Module(name="lamina_entry")
-    for name, (result, params, *_) in {**API, **NUMPY_API}.items():
-        ir.Function(module, ir.FunctionType(result, params), name)
+    module = ir.Module()
+    asked = {**API, **{name: (result, params) for name, (result, params, _) in NUMPY_API.items()}}
+    for name, (result, params) in asked.items():
+        module.declared(name, result, params)
     _is_form(module)
     _is_argument(module)
     _holds(module)
@@ -144,7 +144,7 @@ def _is_argument(module: ir.Module) -> None:
     thing, pointer = w.address(arguments, place), w.at(pointers, place)
     kind, what = w.word(row, 0), w.address(row, 1)
     no, yes = BIT(0), BIT(1)
-    overflow = room(b, STATUS)
+    overflow = b.alloca(STATUS)
 
     def array() -> None:
         w.unless(w.call("is_form", thing, what), no)
@@ -212,7 +212,7 @@ def _holds(module: ir.Module) -> None:
     b = w.b
     (row,) = w.args
     owner, name, expected = w.address(row, 1), w.address(row, 2), w.address(row, 3)
-    found = room(b, POINTER)
+    found = b.alloca(POINTER)
     b.store(_NULL, found)
 
     def item() -> None:
@@ -308,7 +308,7 @@ def _leaf(module: ir.Module) -> None:
         code = w.call("PyLong_FromLongLong", w.word(w.address(pointers, w.word(what, 1)), 0))
         w.call("PyTuple_SetItem", args, INDEX(1), code)
         is_there = b.not_(b.or_(w.is_null(scalar), w.is_null(code)))
-        number = room(b, POINTER)
+        number = b.alloca(POINTER)
         b.store(_NULL, number)
         with b.if_then(is_there):
             b.store(w.call("PyObject_CallObject", w.address(what, 2), args), number)
@@ -381,7 +381,7 @@ def _case(module: ir.Module) -> None:
     leaves = w.at(made, made_count)
     repeat(w.b, owned_count, lambda place: b.store(_NULL, w.at(made, place)))
     end = b.append_basic_block("end")
-    result = room(b, POINTER)
+    result = b.alloca(POINTER)
     b.store(_NULL, result)
 
     def end_if(condition: Value) -> None:
@@ -477,8 +477,8 @@ def _case(module: ir.Module) -> None:
 def _run(w: _Writer, case: Value, cells: Value, end_if: Callable[[Value], None]) -> Value:
     """Call the program; whether it failed."""
     b = w.b
-    status = room(b, ir.ArrayType(INDEX, STATUS_WORDS))
-    arena = room(b, POINTER)
+    status = b.alloca(ir.ArrayType(INDEX, STATUS_WORDS))
+    arena = b.alloca(POINTER)
     b.store(w.address(case, Case.ARENA), arena)
     # the arena is for one call at a time, and while a long one runs there may be others
     is_taken = b.icmp_unsigned("!=", w.word(case, Case.IS_TAKEN), INDEX(0))
@@ -493,12 +493,11 @@ def _run(w: _Writer, case: Value, cells: Value, end_if: Callable[[Value], None])
             b.store(w.word(case, Case.ARENA_BYTES), w.at(case, Case.IS_TAKEN))
     threads = w.word(w.address(case, Case.THREADS), 0)
     function = w.address(case, Case.FUNCTION)
-    function.type = SIGNATURE.as_pointer()
     is_long = b.icmp_unsigned("!=", w.word(case, Case.IS_LONG), INDEX(0))
-    state = room(b, POINTER)
+    state = b.alloca(POINTER)
     with b.if_then(is_long):
         b.store(w.call("PyEval_SaveThread"), state)
-    failed = b.call(function, [cells, status, b.load(arena, typ=POINTER), threads])
+    failed = b.call(function, [cells, status, b.load(arena, typ=POINTER), threads], SIGNATURE)
     with b.if_then(is_long):
         w.call("PyEval_RestoreThread", b.load(state, typ=POINTER))
     with b.if_else(is_taken, likely=False) as (other, own):
@@ -511,10 +510,7 @@ def _run(w: _Writer, case: Value, cells: Value, end_if: Callable[[Value], None])
 
 def _rooms(b: ir.IRBuilder, kind: Any, count: Value) -> Value:
     """Variables in a row."""
-    variable = b.alloca(kind, count)
-    variable.type = POINTER
-    variable.align = SCRATCH
-    return variable
+    return b.alloca(kind, count, align=SCRATCH)
 
 
 def _entry(module: ir.Module) -> None:

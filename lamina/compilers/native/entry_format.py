@@ -29,8 +29,7 @@ from collections.abc import Sequence
 from enum import IntEnum
 from typing import Any
 
-from llvmlite import ir
-
+from lamina.compilers.native import ir
 from lamina.compilers.native.types import BYTE, INDEX, POINTER, STATUS
 
 SCRATCH = 16  # bytes of a number, and of a result that is a scalar

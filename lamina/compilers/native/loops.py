@@ -12,10 +12,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from llvmlite import ir
-
 from lamina import dtype as dt
-from lamina.compilers.native import narrow, pairs, scalar
+from lamina.compilers.native import ir, narrow, pairs, scalar
 from lamina.compilers.native.accumulators import CHUNK, Accumulator, PairAccumulator
 from lamina.compilers.native.axes import axes_of, layout_of
 from lamina.compilers.native.memory import Access
@@ -227,8 +225,8 @@ class _Nest:
             return value
         is_empty = functools.reduce(self.b.or_, [self.b.icmp_signed("==", end, INDEX(0)) for end in ends])
         if type(value) is tuple:
-            return tuple(self.b.select(is_empty, ir.Constant(part.type, None), part) for part in value)
-        return self.b.select(is_empty, ir.Constant(value.type, None), value)
+            return tuple(self.b.select(is_empty, part.type(0), part) for part in value)
+        return self.b.select(is_empty, value.type(0), value)
 
     def _reduced_level(
         self,

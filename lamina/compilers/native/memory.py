@@ -2,11 +2,10 @@
 
 from collections.abc import Sequence
 
-from llvmlite import ir
-
+from lamina.compilers.native import ir
 from lamina.compilers.native.axes import Axis
 from lamina.compilers.native.scalar import Value, call_intrinsic
-from lamina.compilers.native.types import BIT, INDEX, POINTER, in_memory, splat_constant
+from lamina.compilers.native.types import BIT, INDEX, in_memory, splat_constant
 from lamina.compilers.native.vectors import first_lanes, picked
 from lamina.dtype import DType
 from lamina.layout import Layout
@@ -54,7 +53,7 @@ class Access:
         mask = self.used(mask, lanes)
         if mask is None:
             return self.b.load(address, typ=kind, align=align)
-        args = (address, ir.IntType(32)(align), mask, ir.Constant(kind, None))
+        args = (address, ir.IntType(32)(align), mask, kind(0))
         return call_intrinsic(self.b, "masked.load", args, kind, (kind, address.type))
 
     def read_apart(self, buffer: int, dtype: DType, start: Value, lanes: int, stride: int) -> Value:
@@ -79,17 +78,16 @@ class Access:
         """The elements at these places, in a vector; where a mask is given, those of it, and zeros."""
         lanes = places.type.count
         addresses, kind = self.address(buffer, dtype, places), ir.VectorType(in_memory(dtype), lanes)
-        addresses.type = ir.VectorType(POINTER, lanes)  # llvmlite takes it for one pointer
         mask = self.used(mask, lanes)
         mask = splat_constant(BIT, lanes, 1) if mask is None else mask
-        args = (addresses, ir.IntType(32)(dtype.numpy.alignment), mask, ir.Constant(kind, None))
+        args = (addresses, ir.IntType(32)(dtype.numpy.alignment), mask, kind(0))
         return call_intrinsic(self.b, "masked.gather", args, kind, (kind, addresses.type))
 
     def collected(self, buffer: int, dtype: DType, places: Sequence[Value], lanes: int) -> Value:
         """The elements at these places, read one by one, a lane each; zeros where there are more lanes."""
         if lanes == 1:
             return self.read(buffer, dtype, places[0])
-        value: Value = ir.Constant(ir.VectorType(in_memory(dtype), lanes), None)
+        value: Value = ir.VectorType(in_memory(dtype), lanes)(0)
         for lane, place in enumerate(places):
             value = self.b.insert_element(value, self.read(buffer, dtype, place), INDEX(lane))
         return value

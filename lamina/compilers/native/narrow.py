@@ -1,8 +1,7 @@
 """Floats of 16 bits: they are float32 in registers, and rounded after each op, as NumPy does it."""
 
-from llvmlite import ir
-
 from lamina import dtype as dt
+from lamina.compilers.native import ir
 from lamina.compilers.native.types import NARROW, lanes_of, splat_constant, vector
 from lamina.dtype import DType
 

@@ -46,7 +46,8 @@ def _divide(e: Emit, x: Pair, y: Pair) -> Pair:
     # both parts 0: each part divided by 0
     is_zero = b.and_(*(b.fcmp_ordered("==", size, e.number(0)) for size in sizes))
     parts = zip(x, (real, imaginary), strict=True)
-    return tuple(b.select(is_zero, b.fdiv(own, sizes[0]), part) for own, part in parts)
+    real, imaginary = (b.select(is_zero, b.fdiv(own, sizes[0]), part) for own, part in parts)
+    return real, imaginary
 
 
 def _exp(e: Emit, x: Pair) -> Pair:

@@ -12,13 +12,12 @@ import os
 from collections.abc import Sequence
 
 import llvmlite.binding as llvm
-from llvmlite import ir
 
-from lamina.compilers.native import jit
+from lamina.compilers.native import ir, jit
 from lamina.compilers.native.counting import repeat
 from lamina.compilers.native.fingerprint import Unforeseen, sources
 from lamina.compilers.native.scalar import Value
-from lamina.compilers.native.types import BYTE, INDEX, POINTER, STATUS, room
+from lamina.compilers.native.types import BYTE, INDEX, POINTER, STATUS
 from lamina.threads import MAX_THREADS
 
 IS_HERE = os.name == "posix"
@@ -29,7 +28,7 @@ _PATIENCE = 1 << 13  # looks at whether another is done, before waiting for it: 
 
 _NAME = "lamina.run_parts"
 KERNEL = ir.FunctionType(STATUS, [POINTER, INDEX, INDEX])  # the frame, from, to
-_RUN = ir.FunctionType(STATUS, [KERNEL.as_pointer(), POINTER, INDEX, INDEX, INDEX])
+_RUN = ir.FunctionType(STATUS, [POINTER, POINTER, INDEX, INDEX, INDEX])
 
 # What threads share, on the caller's stack: the kernel, its frame, how many units it has, of how many turns each, how
 # many parts they are, which comes next, and what came of them.
@@ -46,10 +45,10 @@ def call(
 ) -> Value:
     """Call a kernel on arguments in parts; the status of all. The code can be linked once there is a `provided`."""
     with builder.goto_entry_block():
-        frame = room(builder, ir.ArrayType(BYTE, _SLOT * len(args)))
+        frame = builder.alloca(ir.ArrayType(BYTE, _SLOT * len(args)))
     for place, arg in enumerate(args):
         builder.store(arg, builder.gep(frame, [INDEX(_SLOT * place)], source_etype=BYTE), align=8)
-    run = builder.module.globals.get(_NAME) or ir.Function(builder.module, _RUN, _NAME)
+    run = builder.module.declared(_NAME, _RUN.return_type, _RUN.args)
     return builder.call(run, [kernel, frame, INDEX(units), INDEX(step), most])
 
 
@@ -75,7 +74,7 @@ def provided() -> jit.Code:
 
 
 def _text() -> str:
-    module = ir.Module(name=_NAME)
+    module = ir.Module()
     _write_run(ir.Function(module, _RUN, _NAME), _helper(module, _worker(module)))
     return str(module)
 
@@ -94,7 +93,6 @@ def _worker(module: ir.Module) -> ir.Function:
         b.load(_at(b, _SHARED, shared, place), typ=_SHARED.elements[place])
         for place in (_KERNEL, _FRAME, _UNITS, _STEP, _COUNT)
     )
-    kernel.type = KERNEL.as_pointer()
     head, turn, after = (b.append_basic_block() for _ in range(3))
     b.branch(head)
     b.position_at_end(head)
@@ -102,7 +100,7 @@ def _worker(module: ir.Module) -> ir.Function:
     b.cbranch(b.icmp_signed("<", part, count), turn, after)
     b.position_at_end(turn)
     start, end = (b.mul(b.sdiv(b.mul(units, each), count), step) for each in (part, b.add(part, INDEX(1))))
-    status = b.zext(b.call(kernel, [frame, start, end]), INDEX)
+    status = b.zext(b.call(kernel, [frame, start, end], KERNEL), INDEX)
     b.atomic_rmw("or", _at(b, _SHARED, shared, _STATUS), status, "monotonic")
     b.branch(head)
     b.position_at_end(after)
@@ -130,7 +128,7 @@ def _helper(module: ir.Module, worker: ir.Function) -> ir.Function:
 
 def _changed(b: ir.IRBuilder, state: Value, old: Value, new: Value) -> Value:
     """Whether a state was the old one, and so is the new one now."""
-    return b.extract_value(b.cmpxchg(state, old, new, "acq_rel", "acquire"), 1)
+    return b.cmpxchg(state, old, new, "acq_rel", "acquire")
 
 
 def _write_run(function: ir.Function, helper: ir.Function) -> None:
@@ -143,8 +141,8 @@ def _write_run(function: ir.Function, helper: ir.Function) -> None:
     detach = ir.Function(module, ir.FunctionType(STATUS, [INDEX]), "pthread_detach")
     kernel, frame, units, step, most = function.args
     b = ir.IRBuilder(function.append_basic_block())
-    shared = room(b, _SHARED)
-    threads, helpers = (room(b, ir.ArrayType(kind, MAX_THREADS)) for kind in (INDEX, POINTER))
+    shared = b.alloca(_SHARED)
+    threads, helpers = (b.alloca(ir.ArrayType(kind, MAX_THREADS)) for kind in (INDEX, POINTER))
     threads_used = b.select(b.icmp_signed("<", units, most), units, most)
     parts = b.mul(threads_used, INDEX(_PARTS))
     count = b.select(b.icmp_signed("<", units, parts), units, parts)
@@ -191,7 +189,7 @@ def _is_soon_done(b: ir.IRBuilder, state: Value) -> Value:
     b.position_at_end(head)
     left = b.phi(INDEX)
     left.add_incoming(INDEX(_PATIENCE), before)
-    is_done = b.icmp_signed("==", b.load_atomic(state, "acquire", 8, typ=INDEX), _DONE)
+    is_done = b.icmp_signed("==", b.load(state, typ=INDEX, align=8, order="acquire"), _DONE)
     less = b.sub(left, INDEX(1))
     left.add_incoming(less, head)
     b.cbranch(b.or_(is_done, b.icmp_signed("==", less, INDEX(0))), after, head)

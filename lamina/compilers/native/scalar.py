@@ -8,10 +8,8 @@ NumPy's results, not the processor's faults.
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from llvmlite import ir
-
 from lamina import dtype as dt
-from lamina.compilers.native import narrow
+from lamina.compilers.native import ir, narrow
 from lamina.compilers.native.maths import MATHS
 from lamina.compilers.native.types import NARROW, in_register, splat_constant, vector
 from lamina.dtype import DType
@@ -49,24 +47,12 @@ class Emit:
         return self.builder.fcmp_unordered("uno", x, x)
 
 
-def suffix(kind: Any) -> str:
-    """How intrinsics name a type."""
-    if isinstance(kind, ir.VectorType):
-        return f"v{kind.count}{suffix(kind.element)}"
-    if isinstance(kind, ir.PointerType):
-        return "p0"
-    return {"float": "f32", "double": "f64"}.get(str(kind), str(kind))
-
-
 def call_intrinsic(
     builder: ir.IRBuilder, name: str, args: Sequence[Value], result: Any, overloads: Sequence[Any]
 ) -> Value:
     """Call the intrinsic of a name for these types, declared when it is first needed."""
-    full = ".".join((f"llvm.{name}", *map(suffix, overloads)))
-    known = builder.module.globals.get(full)
-    if known is None:
-        known = ir.Function(builder.module, ir.FunctionType(result, [arg.type for arg in args]), full)
-    return builder.call(known, args)
+    full = ".".join((f"llvm.{name}", *(each.intrinsic_name for each in overloads)))
+    return builder.call(builder.module.declared(full, result, [arg.type for arg in args]), args)
 
 
 def _is_float(e: Emit) -> bool:

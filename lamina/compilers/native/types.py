@@ -2,9 +2,8 @@
 
 from typing import Any
 
-from llvmlite import ir
-
 from lamina import dtype as dt
+from lamina.compilers.native import ir
 from lamina.dtype import DType
 
 INDEX = ir.IntType(64)
@@ -52,15 +51,7 @@ def lanes_of(value: Any) -> int:
 
 def splat_constant(element: Any, lanes: int, number: Any) -> ir.Constant:
     """A number in every lane."""
-    one = ir.Constant(element, number)
-    return one if lanes == 1 else _Splat(ir.VectorType(element, lanes), [one] * lanes)
-
-
-class _Splat(ir.Constant):  # type: ignore[misc]
-    """A constant with one number in every lane, which is written once."""
-
-    def _get_reference(self) -> str:
-        return f"splat ({self.constant[0]})"
+    return ir.Constant(vector(element, lanes), number)
 
 
 def bits_of(number: Any, dtype: DType) -> Any:
@@ -72,10 +63,3 @@ def bits_of(number: Any, dtype: DType) -> Any:
     if dtype in COMPUTED:
         return int(number)
     return int.from_bytes(dtype.numpy.type(number).tobytes(), "little")
-
-
-def room(builder: ir.IRBuilder, kind: Any) -> Any:
-    """A variable of a function, as a plain pointer: llvmlite's own is a pointer to its kind, and takes nothing else."""
-    variable = builder.alloca(kind)
-    variable.type = POINTER
-    return variable

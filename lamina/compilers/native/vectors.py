@@ -2,8 +2,7 @@
 
 from collections.abc import Sequence
 
-from llvmlite import ir
-
+from lamina.compilers.native import ir
 from lamina.compilers.native.scalar import Value
 from lamina.compilers.native.types import BIT, INDEX, splat_constant
 
@@ -15,12 +14,12 @@ def splat(b: ir.IRBuilder, value: Value, lanes: int) -> Value:
     if isinstance(value, ir.Constant):
         return splat_constant(value.type, lanes, value.constant)
     kind = ir.VectorType(value.type, lanes)
-    return picked(b, b.insert_element(ir.Constant(kind, ir.Undefined), value, ir.IntType(32)(0)), [0] * lanes)
+    return picked(b, b.insert_element(ir.Constant(kind, ir.UNDEFINED), value, ir.IntType(32)(0)), [0] * lanes)
 
 
 def picked(b: ir.IRBuilder, value: Value, places: Sequence[int], other: Value = None) -> Value:
     """Some lanes of a vector, or of two."""
-    other = ir.Constant(value.type, ir.Undefined) if other is None else other
+    other = ir.Constant(value.type, ir.UNDEFINED) if other is None else other
     kind = ir.VectorType(ir.IntType(32), len(places))
     return b.shuffle_vector(value, other, ir.Constant(kind, list(places)))
 

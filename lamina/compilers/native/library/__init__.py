@@ -6,8 +6,7 @@ Each is a function of its own, so that calls alike share it. What has no code he
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from llvmlite import ir
-
+from lamina.compilers.native import ir
 from lamina.compilers.native.library import fourier, places, products, scans, sorts, spectra, systems
 from lamina.compilers.native.library.lines import Call, Operand
 from lamina.compilers.native.scalar import Value

@@ -7,9 +7,9 @@ result are; how many lines there are, and of how many elements; and how many byt
 from collections.abc import Sequence
 
 import numpy as np
-from llvmlite import ir
 
 from lamina import dtype as dt
+from lamina.compilers.native import ir
 from lamina.compilers.native.counting import repeat_over
 from lamina.compilers.native.library import symbols
 from lamina.compilers.native.library.lines import Call, Operand

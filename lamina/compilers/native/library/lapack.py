@@ -4,9 +4,9 @@ import ctypes
 from typing import Any, Final
 
 import numpy as np
-from llvmlite import ir
 
 from lamina import dtype as dt
+from lamina.compilers.native import ir
 from lamina.compilers.native.library import symbols
 from lamina.compilers.native.library.lines import Call, Operand, copy_matrix
 from lamina.compilers.native.scalar import Value

@@ -3,10 +3,8 @@
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-from llvmlite import ir
-
 from lamina import dtype as dt
-from lamina.compilers.native import pairs, scalar
+from lamina.compilers.native import ir, pairs, scalar
 from lamina.compilers.native.counting import repeat
 from lamina.compilers.native.library import symbols
 from lamina.compilers.native.scalar import Emit, Value, call_intrinsic
@@ -18,7 +16,6 @@ from lamina.compilers.native.types import (
     STATUS,
     in_memory,
     part_of,
-    room,
     splat_constant,
     vector,
 )
@@ -63,16 +60,13 @@ class Call(NamedTuple):
     def room(self, kind: Any) -> Value:
         """A variable of the function."""
         with self.builder.goto_entry_block():
-            return room(self.builder, kind)
+            return self.builder.alloca(kind)
 
     def call(self, function: str, args: Sequence[Value], result: Any = STATUS) -> Value:
         """Call a function from outside."""
         symbols.provided()  # before the code is linked, also where it was found on disk
-        module, name = self.builder.module, symbols.name_of(function)
-        known = module.globals.get(name)
-        if known is None:
-            known = ir.Function(module, ir.FunctionType(result, [arg.type for arg in args]), name)
-        return self.builder.call(known, args)
+        kinds = [arg.type for arg in args]
+        return self.builder.call(self.builder.module.declared(symbols.name_of(function), result, kinds), args)
 
 
 def element_at(b: ir.IRBuilder, memory: Value, dtype: DType, position: Value) -> Value:
@@ -105,7 +99,7 @@ def splat(b: ir.IRBuilder, value: Value, lanes: int) -> Value:
     """A value in every lane."""
     if lanes == 1:
         return value
-    first = b.insert_element(ir.Constant(vector(value.type, lanes), ir.Undefined), value, INDEX(0))
+    first = b.insert_element(ir.Constant(vector(value.type, lanes), ir.UNDEFINED), value, INDEX(0))
     return b.shuffle_vector(first, first, ir.Constant(vector(ir.IntType(32), lanes), [0] * lanes))
 
 

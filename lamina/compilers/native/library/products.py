@@ -6,8 +6,7 @@ vector is BLAS's own for that, and one of a matrix with its own transpose comput
 
 from collections.abc import Sequence
 
-from llvmlite import ir
-
+from lamina.compilers.native import ir
 from lamina.compilers.native.counting import repeat, repeat_over
 from lamina.compilers.native.library import symbols
 from lamina.compilers.native.library.lines import Call, Operand, element_at, load, splat, store, zero

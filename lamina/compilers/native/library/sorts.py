@@ -5,9 +5,8 @@ elements have equal bits: for integers, and for floats without a NaN or a negati
 are asked for, those of equal ones are put in order afterwards.
 """
 
-from llvmlite import ir
-
 from lamina import dtype as dt
+from lamina.compilers.native import ir
 from lamina.compilers.native.counting import repeat, repeat_over
 from lamina.compilers.native.library import symbols
 from lamina.compilers.native.library.lines import Call, computed, copy_line, copy_matrix, element_at, load, splat, store
@@ -189,7 +188,7 @@ def emit_search(call: Call) -> None:
 
 def _count_before(call: Call, value: Value, lanes: int) -> Value:
     x, b = call.operands[0], call.builder
-    found = splat_constant(INDEX, lanes, 0)
+    found: Value = splat_constant(INDEX, lanes, 0)
     for place in range(x.layout.shape[0]):
         element = load(b, x.dtype, x.at(b, [0], [INDEX(place)]))
         is_before = _is_before(call, splat(b, element, lanes), value, lanes)

@@ -6,9 +6,9 @@ LAPACK works in place, so a matrix is copied first.
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from llvmlite import ir
 from numpy.linalg import LinAlgError
 
+from lamina.compilers.native import ir
 from lamina.compilers.native.counting import repeat, repeat_over
 from lamina.compilers.native.library import symbols
 from lamina.compilers.native.library.lapack import by_columns, by_rows, integers, run, scratch, wide

@@ -12,7 +12,7 @@ not get fast-math flags, since pairs of numbers (`lanes`) are about the very err
 The formulas are written out from the sources that each module names; the coefficients of the polynomials are found by
 `tests/native/minimax.py`.
 
->>> from llvmlite import ir
+>>> from lamina.compilers.native import ir
 >>> double = ir.DoubleType()
 >>> function = ir.Function(ir.Module(), ir.FunctionType(double, [double]), "f")
 >>> builder = ir.IRBuilder(function.append_basic_block())
@@ -23,8 +23,7 @@ The formulas are written out from the sources that each module names; the coeffi
 
 from collections.abc import Callable
 
-from llvmlite import ir
-
+from lamina.compilers.native import ir
 from lamina.compilers.native.maths import exponential, inverse_trigonometric, logarithmic, powers, trigonometric
 from lamina.compilers.native.maths.lanes import Real
 

@@ -19,9 +19,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any, NamedTuple, Self
 
-from llvmlite import ir
-
-from lamina.compilers.native.types import splat_constant
+from lamina.compilers.native import ir
 
 
 class Format(NamedTuple):
@@ -81,12 +79,6 @@ def _like(kind: ir.Type, model: ir.Type) -> ir.Type:
     return ir.VectorType(kind, model.count) if isinstance(model, ir.VectorType) else kind
 
 
-def _constant(kind: ir.Type, number: float) -> ir.Constant:
-    if isinstance(kind, ir.VectorType):
-        return splat_constant(kind.element, kind.count, number)
-    return ir.Constant(kind, number)
-
-
 @dataclass(frozen=True)
 class Lane:
     """An LLVM value and the builder that writes what is made of it."""
@@ -103,7 +95,7 @@ class Lane:
         return type(self)(self.builder, value)
 
     def _operand(self, other: "Self | float") -> ir.Value:
-        return other.value if isinstance(other, Lane) else _constant(self.kind, other)
+        return other.value if isinstance(other, Lane) else self.kind(other)
 
 
 class Mask(Lane):
@@ -174,16 +166,13 @@ class Real(Lane):
 
     def constant(self, number: float) -> "Real":
         """A constant of the same type."""
-        return self._make(_constant(self.kind, number))
+        return self._make(self.kind(number))
 
     def number(self) -> float | None:
         """The number, where it is a constant, the same in all lanes."""
         if not isinstance(self.value, ir.Constant):
             return None
-        numbers = self.value.constant if isinstance(self.kind, ir.VectorType) else [self.value]
-        if not isinstance(numbers, list | tuple) or len(found := {lane.constant for lane in numbers}) != 1:
-            return None
-        return float(found.pop())
+        return None if isinstance(self.value.constant, list) else float(self.value.constant)
 
     def pair(self, number: Fraction) -> "Pair":
         """A constant with twice the digits."""
@@ -225,10 +214,10 @@ class Real(Lane):
 
     def intrinsic(self, name: str, *others: "Real | float") -> "Real":
         """LLVM's function `name` of this type, which is one instruction on the machines we care for."""
-        signature = ir.FunctionType(self.kind, [self.kind] * (1 + len(others)))
-        count = f"v{self.kind.count}" if isinstance(self.kind, ir.VectorType) else ""
-        function = self.builder.module.declare_intrinsic(f"llvm.{name}.{count}f{self.format.bits}", (), signature)
-        return self._make(self.builder.call(function, [self.value, *map(self._operand, others)]))
+        args = [self.value, *map(self._operand, others)]
+        name = f"llvm.{name}.{self.kind.intrinsic_name}"
+        function = self.builder.module.declared(name, self.kind, [self.kind] * len(args))
+        return self._make(self.builder.call(function, args))
 
     def sqrt(self) -> "Real":
         """The square root, correctly rounded."""

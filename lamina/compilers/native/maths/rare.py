@@ -8,8 +8,7 @@ only if some lane is rare. LLVM's own vectoriser can't see through it: who wants
 from collections.abc import Callable
 from typing import NamedTuple
 
-from llvmlite import ir
-
+from lamina.compilers.native import ir
 from lamina.compilers.native.maths.lanes import Mask, Real
 
 
@@ -26,21 +25,19 @@ class Paths(NamedTuple):
         return x._make(x.builder.call(self._function(x.builder.module, x.kind), [x.value]))
 
     def _function(self, module: ir.Module, kind: ir.Type) -> ir.Function:
-        is_vector = isinstance(kind, ir.VectorType)
-        element = kind.element if is_vector else kind
-        name = f"lamina.{self.name}.{element.intrinsic_name}{f'.v{kind.count}' if is_vector else ''}"
-        if name in module.globals:
-            return module.globals[name]
+        name = f"lamina.{self.name}.{kind.intrinsic_name}"
+        known: ir.Function | None = module.globals.get(name)
+        if known is not None:
+            return known
         function = ir.Function(module, ir.FunctionType(kind, [kind]), name)
         function.linkage = "internal"
-        # `update`, since `add` refuses attributes that llvmlite does not know by name
         function.attributes.update(["memory(none)", "nounwind", "willreturn"])
 
         builder = ir.IRBuilder(function.append_basic_block())
         x = Real(builder, function.args[0])
         is_rare, rare = self.is_rare(x).value, self.rare
-        if is_vector:
-            bits, scalar = ir.IntType(kind.count), self._function(module, element)
+        if isinstance(kind, ir.VectorType):
+            bits, scalar = ir.IntType(kind.count), self._function(module, kind.element)
             is_rare = builder.icmp_unsigned("!=", builder.bitcast(is_rare, bits), bits(0))
             rare = _of_each(scalar)
         with builder.if_then(is_rare, likely=False):

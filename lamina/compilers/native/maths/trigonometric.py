@@ -11,8 +11,7 @@ import functools
 import math
 from collections.abc import Callable
 
-from llvmlite import ir
-
+from lamina.compilers.native import ir
 from lamina.compilers.native.maths.lanes import (
     DOUBLE,
     Mask,
@@ -67,25 +66,21 @@ def _two_over_pi() -> bytes:
 
 def _reduced_great(x: Real) -> tuple[Pair, Whole]:
     """(r, n modulo 4) for finite |x| >= 2**17, a scalar."""
-    builder, module = x.builder, x.builder.module
+    builder = x.builder
     if x.format is not DOUBLE:
         r, n = _reduced_great(x.cast(ir.DoubleType()))
         high = r.high.cast(x.kind)
         low = (r.high - high.cast(r.high.kind)).cast(x.kind)
         return Pair(high, low), Whole(builder, builder.trunc(n.value, ir.IntType(32)))
     word, wide, byte = ir.IntType(64), ir.IntType(_WIDTH), ir.IntType(8)
-    if _TABLE not in module.globals:
-        constant = ir.Constant(ir.ArrayType(byte, len(_two_over_pi())), bytearray(_two_over_pi()))
-        table = ir.GlobalVariable(module, constant.type, _TABLE)
-        table.initializer, table.global_constant, table.linkage = constant, True, "internal"
 
     # |x| = m * 2**exponent with m whole, and of 2/pi * 2**(_WIDTH - 2 + exponent) the low bits
     size = abs(x).whole()
     exponent = (size >> DOUBLE.fraction) - (DOUBLE.bias + DOUBLE.fraction)
     m = (size & (2**DOUBLE.fraction - 1)) | 2**DOUBLE.fraction
     shift = -exponent + (_BITS - _WIDTH + 2)
-    place = builder.gep(module.globals[_TABLE], [word(0), (shift >> 3).value])
-    bits = builder.load(builder.bitcast(place, ir.IntType(_WIDTH + 64).as_pointer()), align=1)
+    place = builder.gep(builder.module.table(_TABLE, _two_over_pi()), [(shift >> 3).value], source_etype=byte)
+    bits = builder.load(place, typ=ir.IntType(_WIDTH + 64), align=1)
     bits = builder.trunc(builder.lshr(bits, builder.zext((shift & 7).value, bits.type)), wide)
     product = builder.mul(builder.zext(m.value, wide), bits)  # |x| * 2/pi modulo 4, times 2**(_WIDTH - 2)
 
