@@ -126,7 +126,7 @@ def _matmul(scope: Scope, node: Expr) -> Any:
         for each in (x, y):
             term = scope.value(each)
             held = held_as(term.static[1]) if term.op == "load" and not term.args else None
-            if held is None or (held.by_columns and each is y and is_integer):
+            if held is None:
                 scope.keep(each, "a product takes rows that are each one piece of memory")
         return NotImplemented
     space = (*stack, rows, columns, inner)

@@ -107,8 +107,40 @@ def test_products_of_views(dtype: Any) -> None:
     check(views, x, y, tolerance=TOLERANCE.get(dtype, 0.0))
 
 
-def test_a_product_with_its_own_transpose_is_symmetric() -> None:
-    x = numbers(np.float64, 100, 70)
+# Extents of products in tiles: less than one, with rests below and beside them, and panels that are added up.
+TILED = [(4, 4, 33), (5, 700, 7), (33, 64, 65), (64, 256, 17), (100, 4, 100), (7, 9, 40), (1, 300, 70), (70, 300, 2)]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int8, np.int64])
+@pytest.mark.parametrize("is_turned", [False, True])
+def test_products_in_tiles(dtype: Any, is_turned: bool) -> None:
+    def products(pairs: list[tuple[np.ndarray, np.ndarray]]) -> tuple[np.ndarray, ...]:
+        return tuple([x.swapaxes(1, 2) @ y.swapaxes(1, 2) if is_turned else x @ y for x, y in pairs])
+
+    pairs = []
+    for rows, inner, columns in TILED:
+        x, y = numbers(dtype, 3, rows, inner), numbers(dtype, 3, inner, columns, seed=1)
+        pairs.append(tuple(np.ascontiguousarray(each.swapaxes(1, 2)) if is_turned else each for each in (x, y)))
+    check(products, pairs, tolerance=TOLERANCE.get(dtype, 0.0), op="matmul")
+
+
+def test_products_in_tiles_have_the_same_bits_on_any_number_of_threads() -> None:
+    x, y = numbers(np.float64, 3, 1000, 70), numbers(np.float64, 3, 70, 50, seed=1)
+    product = lamina.defn(lambda x, y: x @ y, compiler="native", strict=True)
+    before, results = lamina.get_num_threads(), []
+    try:
+        for count in (1, 2, 8):
+            lamina.set_num_threads(count)
+            results.append(product(x, y))
+    finally:
+        lamina.set_num_threads(before)
+    assert np.allclose(results[0], x @ y)
+    assert results[0].tobytes() == results[1].tobytes() == results[2].tobytes()
+
+
+@pytest.mark.parametrize("inner", [40, 70])
+def test_a_product_with_its_own_transpose_is_symmetric(inner: int) -> None:
+    x = numbers(np.float64, 100, inner)
     result = lamina.defn(lambda x: x @ x.T, compiler="native")(x)
     assert np.array_equal(result, result.T)
 
@@ -347,7 +379,7 @@ def everything(x: np.ndarray) -> tuple[np.ndarray, ...]:
 
 
 def test_without_the_libraries_the_evaluator_computes(monkeypatch: pytest.MonkeyPatch) -> None:
-    x = numbers(np.float64, 20, 20)
+    x = numbers(np.float64, 70, 70)
     monkeypatch.setattr(symbols, "provided", dict)
     with pytest.raises(AssertionError, match="'sort', 'matmul', 'inv', 'argsort'"):
         calls_of(everything, x)

@@ -367,7 +367,7 @@ class Segment:
     def _library(self, call: Library) -> None:
         function, _ = self.module.library(call)
         arrays = [self._of(buffer) for buffer in (*(buffer for buffer, _ in call.operands), *call.results)]
-        status = self.b.call(function, [*arrays, self._in_arena(self.scratch[id(call)]), self.status])
+        status = self.b.call(function, [*arrays, self._in_arena(self.scratch[id(call)]), self.threads, self.status])
         with self.b.if_then(self.b.trunc(status, BIT), likely=False):
             self.b.ret(STATUS(1))
 

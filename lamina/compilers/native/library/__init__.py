@@ -59,14 +59,15 @@ def define(
 ) -> tuple[ir.Function, int]:
     """The function of a call, and how many bytes of scratch it needs.
 
-    It takes where the operands are, where the results go, the scratch and the status, and returns whether it failed.
+    It takes where the operands are, where the results go, the scratch, how many threads there may be and the status,
+    and returns whether it failed.
     """
     count = len(library.operands) + len(library.results)
-    function = ir.Function(module, ir.FunctionType(STATUS, [POINTER] * (count + 2)), name)
+    function = ir.Function(module, ir.FunctionType(STATUS, [POINTER] * (count + 1) + [INDEX, POINTER]), name)
     function.linkage = "internal"
     for attribute in ("noinline", "nounwind"):
         function.attributes.add(attribute)
-    *arrays, scratch, status = function.args
+    *arrays, scratch, threads, status = function.args
     b = ir.IRBuilder(function.append_basic_block("entry"))
     taken = [0]
 
@@ -91,6 +92,7 @@ def define(
         vector_bytes,
         lambda condition, message, kind: leave(b, status, condition, message, kind),
         room_for,
+        threads,
     )
     if all(each.layout.numel for each in results):
         _ROWS[library.node.op].emit(call)

@@ -46,7 +46,8 @@ class Operand(NamedTuple):
 class Call(NamedTuple):
     """A library call being written.
 
-    `fail` leaves where a condition holds, with what the error says; `scratch` is memory of so many bytes.
+    `fail` leaves where a condition holds, with what the error says; `scratch` is memory of so many bytes; `threads` is
+    how many there may be.
     """
 
     builder: ir.IRBuilder
@@ -56,6 +57,7 @@ class Call(NamedTuple):
     vector_bytes: int
     fail: Callable[[Value, str, type[Exception]], None]
     scratch: Callable[[int], Value]
+    threads: Value
 
     def room(self, kind: Any) -> Value:
         """A variable of the function."""
@@ -109,9 +111,10 @@ def computed(b: ir.IRBuilder, op: str, dtype: DType, args: Sequence[Element], la
     return table[op](Emit(b, part_of(dtype), lanes), *args)
 
 
-def zero(b: ir.IRBuilder, memory: Value, nbytes: int) -> None:
+def zero(b: ir.IRBuilder, memory: Value, nbytes: int | Value) -> None:
     """Fill memory with zeros."""
-    call_intrinsic(b, "memset", (memory, BYTE(0), INDEX(nbytes), BIT(0)), ir.VoidType(), (POINTER, INDEX))
+    size = INDEX(nbytes) if isinstance(nbytes, int) else nbytes
+    call_intrinsic(b, "memset", (memory, BYTE(0), size, BIT(0)), ir.VoidType(), (POINTER, INDEX))
 
 
 def copy(b: ir.IRBuilder, dtype: DType, origin: Value, target: Value) -> None:

@@ -1,17 +1,17 @@
-"""Products of matrices through BLAS, a stack of them one after the other.
+"""Products of matrices: in `tiles` where these suit, and through BLAS, a stack of them one after the other.
 
-A matrix is given as it lies in memory, by rows or by columns, with the distance between two of them. A product with a
-vector is BLAS's own for that, and one of a matrix with its own transpose computes one triangle and mirrors it.
+BLAS is given a matrix as it lies in memory, by rows or by columns, with the distance between two of them. A product
+with a vector is BLAS's own for that, and one of a matrix with its own transpose computes one triangle and mirrors it.
 """
 
 from collections.abc import Sequence
 
 from lamina.compilers.native import ir
 from lamina.compilers.native.counting import repeat, repeat_over
-from lamina.compilers.native.library import symbols
-from lamina.compilers.native.library.lines import Call, Operand, element_at, load, splat, store, zero
+from lamina.compilers.native.library import symbols, tiles
+from lamina.compilers.native.library.lines import Call, Operand, element_at, load, store, zero
 from lamina.compilers.native.scalar import Value
-from lamina.compilers.native.types import COMPUTED, INDEX, in_memory, part_of
+from lamina.compilers.native.types import INDEX, in_memory, part_of
 from lamina.dtype import DType
 from lamina.layout.move import Permute
 from lamina.program.held import Held, held_as
@@ -36,8 +36,8 @@ def has_code(library: Library) -> bool:
     if 0 in library.node.shape:
         return True
     layouts = [layout for _, layout in library.operands]
-    if library.node.dtype.kind in ("signed", "unsigned"):
-        return library.node.dtype in COMPUTED and layouts[-1].strides[-1] == 1
+    if tiles.suit(library.node.dtype, layouts[0], layouts[-1]):
+        return True
     letter = symbols.LETTERS.get(library.node.dtype)
     if letter is None or not symbols.are_here(f"{letter}gemm", f"{letter}gemv", f"{letter}syrk", _dot(letter)):
         return False
@@ -59,9 +59,10 @@ def emit(call: Call) -> None:
     if inner == 0:
         zero(b, result.memory, result.layout.numel * result.dtype.numpy.itemsize)
         return
-    if x.dtype not in symbols.LETTERS:
-        one = _integers
-    elif rows == columns == 1:
+    if tiles.suit(x.dtype, x.layout, y.layout):
+        tiles.emit(call)
+        return
+    if rows == columns == 1:
         one = _dot_product
     elif columns == 1:
         one = _times_vector
@@ -141,36 +142,6 @@ def _square(call: Call, x: Operand, y: Operand, places: Sequence[Value]) -> None
         repeat(b, row, copy)
 
     repeat(b, rows, mirror)
-
-
-def _integers(call: Call, x: Operand, y: Operand, places: Sequence[Value]) -> None:
-    """What BLAS lacks: each row of the result is a sum of the second matrix's rows, as often as the first says."""
-    (rows, inner), columns, b = x.layout.shape[-2:], y.layout.shape[-1], call.builder
-    lanes = max(call.vector_bytes // x.dtype.numpy.itemsize, 1)
-    whole = columns // lanes * lanes
-
-    def row(i: Value) -> None:
-        start = b.mul(i, INDEX(columns))
-        own = element_at(b, places[2], x.dtype, start)
-        zero(b, own, columns * x.dtype.numpy.itemsize)
-
-        def add(k: Value) -> None:
-            down, along = x.layout.strides[-2:]
-            place = b.add(b.mul(i, INDEX(down)), b.mul(k, INDEX(along)))
-            number = load(b, x.dtype, element_at(b, places[0], x.dtype, place))
-            other = element_at(b, places[1], x.dtype, b.mul(k, INDEX(y.layout.strides[-2])))
-
-            def several(j: Value, lanes: int) -> None:
-                to, origin = (element_at(b, memory, x.dtype, j) for memory in (own, other))
-                product = b.mul(splat(b, number, lanes), load(b, x.dtype, origin, lanes))
-                store(b, x.dtype, b.add(load(b, x.dtype, to, lanes), product), to, lanes)
-
-            repeat(b, whole // lanes, lambda number: several(b.mul(number, INDEX(lanes)), lanes))
-            repeat(b, columns, lambda j: several(j, 1), start=whole)
-
-        repeat(b, inner, add)
-
-    repeat(b, rows, row)
 
 
 def _integer(number: int) -> ir.Constant:
