@@ -53,14 +53,14 @@ def shortened(program: Program) -> Program:
 
 def _shortened(block: Block, program: Program) -> Block:
     terms = program.terms
-    filled = {buffer: place for place, each in enumerate(block.instructions) for buffer in each.writes}
+    later: set[int] = set()  # what this instruction and those behind it fill
     reads: dict[int, list[_Read]] = {buffer: [None] for buffer in (*block.outputs, *program.kept)}
     done = list(block.instructions)
     for place in reversed(range(len(done))):
         each = done[place]
         others = each.reads
+        later.update(each.writes)
         if isinstance(each, Kernel):
-            later = {buffer for buffer, at in filled.items() if at >= place}
             done[place] = each = _ended(each, reads, later, program)
             for buffer, read in _reads_of(each, terms):
                 reads.setdefault(buffer, []).append(read)

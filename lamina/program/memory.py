@@ -11,6 +11,7 @@ then an error leaves them as they were, and whoever called decides what NumPy wo
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from lamina.expr import OPS, Family
 from lamina.program.fuse import stages
@@ -68,6 +69,21 @@ def plan(program: Program) -> Planned:
     return planned
 
 
+class _Around(NamedTuple):
+    """The block that a branch is in: until where each memory is needed there, where it branches, what the branch reads.
+
+    It is asked, not copied for each branch, whose time would be that of the whole block.
+    """
+
+    until: dict[int, int]
+    place: int
+    read: set[int]
+
+    def needs(self, memory: int) -> bool:
+        """Whether what a memory holds is needed behind the branch."""
+        return self.until.get(memory, -1) > self.place
+
+
 class _Planner:
     def __init__(self, program: Program, written: tuple[int, ...], apart: set[int]) -> None:
         self.program = replace(program, buffers=[*program.buffers])
@@ -79,7 +95,7 @@ class _Planner:
         # memory that isn't ours to write: arguments', captured arrays', and what a loop only reads
         self.borrowed = {*program.params, *program.tensors} - {*written}
         self.until: dict[int, int] = {}  # where in the block that is being planned each memory is needed last
-        self.around: frozenset[int] = frozenset()  # what a branch sees of the block around it
+        self.around: tuple[_Around, ...] = ()  # the blocks that a branch is in
         self.ends = self._ends()
         self.reserved = frozenset(written)  # for their own new elements
 
@@ -135,8 +151,8 @@ class _Planner:
             buffer = self.parents[buffer]
         return buffer
 
-    def block(self, block: Block, after: frozenset[int]) -> Block:
-        """A block with copies where memory can't be shared; `after` is what is needed behind it."""
+    def block(self, block: Block, after: frozenset[int] = frozenset()) -> Block:
+        """A block with copies where memory can't be shared; `after` is what is needed behind it, beside `around`."""
         last: dict[int, int] = {}
         for place, each in enumerate(block.instructions):
             for buffer in each.reads:
@@ -191,7 +207,8 @@ class _Planner:
     def _is_free(self, buffer: int, place: int) -> bool:
         """Whether a buffer's memory may be written: it is ours, and nothing needs what it holds after this place."""
         memory = self.find(buffer)
-        return memory not in self.borrowed and self.until.get(memory, -1) <= place
+        is_needed = self.until.get(memory, -1) > place or any(around.needs(memory) for around in self.around)
+        return memory not in self.borrowed and not is_needed
 
     def _take(self, buffer: int, memory: int, last: dict[int, int]) -> None:
         """From now on the buffer is of this memory."""
@@ -230,7 +247,8 @@ class _Planner:
             own = sorted(store.term.reads - self.reserved, key=lambda buffer: buffer not in kernel.writes)
             for buffer in [self.ends[store.buffer], *own] if store.buffer in self.ends else own:
                 memory = self.find(buffer)
-                is_free = self._is_free(buffer, place) and memory not in self.around and memory not in taken
+                is_seen = any(memory in around.read for around in self.around)
+                is_free = self._is_free(buffer, place) and not is_seen and memory not in taken
                 is_in_place = all(_is_same_place(load, store) for load in loads.get(memory, ()))
                 if is_free and is_in_place and self._is_alike(store.buffer, memory):
                     self._take(store.buffer, buffer, last)
@@ -260,7 +278,7 @@ class _Planner:
                 self._take(param, initial, last)
             else:
                 done.append(Copy(param, initial, "the loop changes it", loop.source))
-        self.around = self.reserved = frozenset()
+        self.around, self.reserved = (), frozenset()
         turn = loop.body
         kept: frozenset[int] = frozenset()  # what a turn computes from, and writes elsewhere
         for initial, param, output in zip(loop.initial, loop.params, loop.body.outputs, strict=True):
@@ -292,11 +310,10 @@ class _Planner:
             done.append(Copy(result, param, "the turns of the loop change places", loop.source))
 
     def _cond(self, cond: Cond, last: dict[int, int], place: int) -> Cond:
-        live = frozenset(buffer for buffer, end in last.items() if end > place)
-        around = self.around
-        self.around = around | {self.find(buffer) for buffer in (*cond.reads, *live)}
-        then, otherwise = self.block(cond.then, live), self.block(cond.otherwise, live)
-        self.around = around
+        outside = self.around
+        self.around = (*outside, _Around(self.until, place, {self.find(buffer) for buffer in cond.reads}))
+        then, otherwise = self.block(cond.then), self.block(cond.otherwise)
+        self.around = outside
         thens, others = list(then.instructions), list(otherwise.instructions)
         own = _written(then), _written(otherwise)
         for result, a, b in zip(cond.results, then.outputs, otherwise.outputs, strict=True):

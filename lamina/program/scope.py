@@ -38,7 +38,7 @@ from lamina.program.record import (
     in_order,
 )
 
-MOST_BUFFERS = 1 << 12  # of a program: some seconds of compiling
+MOST_BUFFERS = 1 << 13  # of a program: some ten seconds of compiling
 _MOST_TERMS = 100  # of one kernel's value: a longer chain is cut
 
 Lowering = Callable[["Scope", Expr], Any]  # NotImplemented for a node that the evaluator computes
