@@ -12,10 +12,8 @@ import math
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from llvmlite import ir
-
 from lamina import dtype as dt
-from lamina.compilers.native import parallel
+from lamina.compilers.native import ir, parallel
 from lamina.compilers.native.counting import repeat
 from lamina.compilers.native.library.lines import Call, Operand, element_at, load, splat, store, zero
 from lamina.compilers.native.scalar import Value, call_intrinsic
@@ -26,7 +24,6 @@ from lamina.compilers.native.types import (
     POINTER,
     STATUS,
     in_memory,
-    room,
     splat_constant,
     vector,
 )
@@ -68,13 +65,15 @@ def emit(call: Call) -> None:
     function.linkage = "internal"
     for attribute in ("noinline", "nounwind"):
         function.attributes.add(attribute)
-    inside, ends = ir.IRBuilder(function.append_basic_block("entry")), [INDEX(0), INDEX(tiles)]
-    memories = function.args
+    inside = ir.IRBuilder(function.append_basic_block("entry"))
+    memories: Sequence[Value] = function.args
+    start: Value = INDEX(0)
+    end: Value = INDEX(tiles)
     if is_divided:
-        frame, *ends = function.args
+        frame, start, end = function.args
         memories = parallel.arguments(inside, frame, kinds)
     own = [each._replace(memory=memory) for each, memory in zip(arrays, memories, strict=True)]
-    _Tiles(inside, shape, own).write(*ends)
+    _Tiles(inside, shape, own).write(start, end)
     inside.ret(STATUS(0))
 
     args = [each.memory for each in arrays]
@@ -140,8 +139,8 @@ class _Tiles:
         self.kind = vector(in_memory(self.dtype), shape.lanes)
         self.nothing = splat_constant(in_memory(self.dtype), shape.lanes, 0)
         self.is_added_up = shape.inner > _DEPTH  # panel after panel, where the result is
-        self.memory = room(b, ir.ArrayType(in_memory(self.dtype), min(shape.inner, _DEPTH) * shape.across))
-        self.memory.align = 64
+        room = ir.ArrayType(in_memory(self.dtype), min(shape.inner, _DEPTH) * shape.across)
+        self.memory = b.alloca(room, align=64)
 
     def write(self, start: Value, end: Value) -> None:
         """The rows of tiles from start to end, counted through the stack."""
@@ -268,11 +267,9 @@ class _Tiles:
             self._store(total, *cell)
 
     def _added(self, total: Value, x: Value, y: Value) -> Value:
-        b = self.b
         if self.dtype.kind != "float":
-            return b.add(total, b.mul(x, y))
-        fused = ("contract",)  # one instruction where the processor has it
-        return b.fadd(total, b.fmul(x, y, flags=fused), flags=fused)
+            return self.b.add(total, self.b.mul(x, y))
+        return call_intrinsic(self.b, "fmuladd", (x, y, total), self.kind, (self.kind,))
 
     # Vectors
 
