@@ -192,14 +192,14 @@ def test_the_entry_of_another_text_is_not_believed(folder: Path) -> None:
 def test_the_code_is_that_of_the_processor(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     text = "define i32 @seven(ptr %a, ptr %b, ptr %c, i64 %d) { ret i32 7 }"
     host = jit._host()
-    for level in (jit.THOROUGH, jit.QUICK):
+    for level in (jit.THOROUGH, jit.LOOPS, jit.QUICK):
         assert jit.Code(text, lambda: text, level).function("seven")(None, None, None, 1) == 7
-    assert len(list(folder.iterdir())) == 2
-    determined = {jit._determined_by(jit.THOROUGH), jit._determined_by(jit.QUICK)}
+    assert len(list(folder.iterdir())) == 3
+    determined = {jit._determined_by(level) for level in (jit.THOROUGH, jit.LOOPS, jit.QUICK)}
     for other in (host._replace(cpu="another"), host._replace(features=f"{host.features},+another")):
         monkeypatch.setattr(jit, "_host", lambda other=other: other)
         determined.add(jit._determined_by(jit.THOROUGH))
-    assert len(determined) == 4
+    assert len(determined) == 5
 
 
 def test_a_program_found_is_not_compiled(folder: Path, monkeypatch: pytest.MonkeyPatch, rng: Any) -> None:

@@ -6,11 +6,11 @@ in registers. Arrays that a loop carries are reached through pointers, which cha
 """
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from lamina.compilers.native import ir, library, parallel
+from lamina.compilers.native import aliases, ir, library, parallel
 from lamina.compilers.native.failure import CompileFailure, described
 from lamina.compilers.native.fingerprint import Fingerprint, Unforeseen
 from lamina.compilers.native.loops import Fail, emit_kernel, parts_of
@@ -94,8 +94,16 @@ class Module:
     @property
     def has_large(self) -> bool:
         """Whether it has kernels that several threads may do."""
-        block = Block(tuple(each for segment in self.segments for each in segment.instructions), ())
-        return any(isinstance(each, Kernel) and _is_large(each) for each in instructions_of(block))
+        return any(isinstance(each, Kernel) and _is_large(each) for each in self._instructions())
+
+    @property
+    def has_scalar_loops(self) -> bool:
+        """Whether a loop between its kernels has turns of scalars alone."""
+        loops = (each for each in self._instructions() if isinstance(each, While))
+        return any(all(map(_is_of_scalars, instructions_of(loop.body))) for loop in loops)
+
+    def _instructions(self) -> Iterator[Instruction]:
+        return instructions_of(Block(tuple(each for segment in self.segments for each in segment.instructions), ()))
 
     def is_scalar(self, memory: int) -> bool:
         """Whether a memory is one element."""
@@ -221,6 +229,11 @@ def _work(instruction: Instruction) -> float:
     return sum(_work(each) for block in blocks_of(instruction) for each in block.instructions)
 
 
+def _is_of_scalars(instruction: Instruction) -> bool:
+    """Whether an instruction, but for its blocks, is written where it runs."""
+    return not instruction.space if isinstance(instruction, Kernel) else isinstance(instruction, (Check, Cond, Copy))
+
+
 def _exact(static: Any) -> Any:
     return repr(static) if isinstance(static, (int, float, complex)) else static
 
@@ -273,6 +286,14 @@ class Segment:
             self.variables[memory] = self.b.alloca(in_memory(self.module.buffers[memory].dtype))
         for memory, offset in self.places.items():
             self._variable(memory, self._in_arena(offset))
+        self.tags: dict[int, str] = {}
+        if self.module.has_scalar_loops:
+            sizes = {memory: self.module.buffers[memory].nbytes for memory in self.places}
+            together = (
+                *aliases.exchanged(self.instructions, self.module.memory),
+                *aliases.overlapping(self.places, sizes),
+            )
+            self.tags = aliases.tags(self.module.module, (*self.external, *self.places), together)
         for each in self.instructions:
             self._instruction(each)
         self.b.ret(STATUS(0))
@@ -329,7 +350,10 @@ class Segment:
     def _kernel(self, kernel: Kernel) -> None:
         if not kernel.space:
             pointers = {buffer: self._of(buffer) for buffer in (*kernel.loads, *kernel.writes)}
-            emit_kernel(self.b, kernel, pointers, self.fail, self.module.vector_bytes)
+            tags = {
+                buffer: self.tags[memory] for buffer in pointers if (memory := self.module.memory[buffer]) in self.tags
+            }
+            emit_kernel(self.b, kernel, pointers, self.fail, self.module.vector_bytes, tags=tags)
             return
         if 0 in kernel.space:
             return
@@ -366,8 +390,7 @@ class Segment:
 
     def _library(self, call: Library) -> None:
         function, _ = self.module.library(call)
-        ends = () if call.length is None else (call.length,)
-        arrays = [self._of(buffer) for buffer in (*(buffer for buffer, _ in call.operands), *call.results, *ends)]
+        arrays = [self._of(buffer) for buffer in (*(buffer for buffer, _ in call.operands), *call.results)]
         status = self.b.call(function, [*arrays, self._in_arena(self.scratch[id(call)]), self.threads, self.status])
         with self.b.if_then(self.b.trunc(status, BIT), likely=False):
             self.b.ret(STATUS(1))

@@ -53,7 +53,7 @@ class _Executable:
         self.is_external = _external(parts, known, memory)
         self.steps = self._steps(parts)
         if self.calls:
-            level = jit.QUICK if self.module.is_little else jit.THOROUGH
+            level = jit.QUICK if self.module.is_little else jit.LOOPS if self.module.has_scalar_loops else jit.THOROUGH
             if self.module.has_large:
                 parallel.provided()  # before the code is linked, also where it was found on disk
             try:

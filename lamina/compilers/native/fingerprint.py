@@ -51,8 +51,7 @@ class Fingerprint:
                     self.add(("check", each.predicate, self._failure(each)))
                     continue
                 case Library():
-                    read = (*(buffer for buffer, _ in each.operands), each.length)
-                    self.add(("library", self._library(each), read, each.results))
+                    self.add(("library", self._library(each), tuple(b for b, _ in each.operands), each.results))
                     continue
                 case Copy() | While() | Cond():
                     pass

@@ -16,10 +16,15 @@ _PROTOTYPE = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, 
 
 
 class Level(NamedTuple):
-    """How much is done for a module: LLVM's passes over it, and its level for making machine code."""
+    """How much is done for a module: LLVM's passes over it, and its level for making machine code.
+
+    With a `speed`, what LLVM's own list for a function of that level does is done for those that are called from
+    outside: the instructions between kernels.
+    """
 
     passes: tuple[str, ...]
     opt: int
+    speed: int = 0
 
 
 # Variables become values, equal values one, and branches that can't be taken go. Loops are as they should be: written
@@ -40,6 +45,9 @@ THOROUGH = Level(
     ),
     2,
 )
+# For the program's own loops of scalars: what a turn has stored and the next one reads stays in a register, and what no
+# turn changes goes before the loop.
+LOOPS = Level(THOROUGH.passes, 2, 2)
 # For what runs in less time than it takes to be called: instructions are chosen one by one, in a third of the time.
 QUICK = Level(("always_inliner", "sroa", "instruction_combine", "simplify_cfg"), 0)
 
@@ -81,10 +89,18 @@ def compiled(key: str, text: Callable[[], str], level: Level) -> Code:
 
 
 def _object_code(text: str, level: Level) -> bytes:
+    return _tools(level).machine.emit_object(optimized(text, level))  # type: ignore[no-any-return]
+
+
+def optimized(text: str, level: Level) -> Any:
+    """A module, when the passes of a level have run over it."""
     module = llvm.parse_assembly(text, llvm.create_context())  # a context keeps every number that a module had
     tools = _tools(level)
     tools.passes.run(module, tools.builder)
-    return tools.machine.emit_object(module)  # type: ignore[no-any-return]
+    for function in module.functions if level.speed else ():
+        if function.linkage is llvm.Linkage.external and not function.is_declaration:
+            tools.functions.run(function, tools.builder)
+    return module
 
 
 class _Tools(NamedTuple):
@@ -92,6 +108,7 @@ class _Tools(NamedTuple):
 
     machine: Any
     passes: Any
+    functions: Any
     builder: Any
 
 
@@ -102,7 +119,8 @@ def _tools(level: Level) -> _Tools:
     passes = llvm.create_new_module_pass_manager()
     for name in level.passes:
         getattr(passes, f"add_{name}_pass")()
-    return _Tools(machine, passes, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options()))
+    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=level.speed))
+    return _Tools(machine, passes, builder.getFunctionPassManager() if level.speed else None, builder)
 
 
 def _determined_by(level: Level) -> tuple[str, ...]:

@@ -9,7 +9,8 @@ result in each.
 
 import functools
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from lamina import dtype as dt
@@ -53,18 +54,19 @@ def emit_kernel(
     fail: Fail,
     vector_bytes: int,
     part: tuple[Value, Value] | None = None,
+    tags: Mapping[int, str] = MappingProxyType({}),
 ) -> None:
-    """Write a kernel at the builder's place, on buffers whose memory begins at these pointers.
+    """Write a kernel at the builder's place, on buffers whose memory begins at these pointers, and has these tags.
 
     With a `part`, from and to, it is that part of the outermost loop; what is left at its end belongs to the last.
     """
     if 0 not in kernel.space:
-        _Nest(builder, kernel, pointers, fail, vector_bytes, part).write()
+        _Nest(builder, kernel, pointers, fail, vector_bytes, part, tags).write()
 
 
 def parts_of(kernel: Kernel, vector_bytes: int) -> tuple[int, int]:
     """How many parts the outermost loop has, and how far it goes in each; one part where it can't be divided."""
-    nest = _Nest(ir.IRBuilder(), kernel, {}, lambda *_: None, vector_bytes, None)
+    nest = _Nest(ir.IRBuilder(), kernel, {}, lambda *_: None, vector_bytes, None, {})
     if kernel.is_ordered or not nest.kept:
         return 1, 0
     step = nest.lanes if nest.lane_axis == 0 else 1
@@ -82,6 +84,7 @@ class _Nest:
         fail: Fail,
         vector_bytes: int,
         part: tuple[Value, Value] | None,
+        tags: Mapping[int, str],
     ) -> None:
         self.b = builder
         self.part = part
@@ -98,7 +101,7 @@ class _Nest:
         self.crossed = self._crossed(self.lane_axis, self.lanes)
         self.columns: dict[Term, Value] = {}  # of what is read in blocks: the one that is taken now
         self.depends = self._dependences()
-        self.at = Access(builder, pointers, self.axes, self.lane_axis)
+        self.at = Access(builder, pointers, tags, self.axes, self.lane_axis)
         self.scopes: list[dict[Term, Value]] = [{}]  # what has been computed in each
         self.ends: dict[int, Value] = {}  # of the loops that have a length
 

@@ -1,6 +1,6 @@
 """Elements of memory, for the place in a nest of loops: one of them, a vector in a row, or one for each lane."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from lamina.compilers.native import ir
 from lamina.compilers.native.axes import Axis
@@ -14,9 +14,17 @@ from lamina.layout import Layout
 class Access:
     """Reads and writes at the place where the loops are."""
 
-    def __init__(self, builder: ir.IRBuilder, pointers: dict[int, Value], axes: Sequence[Axis], lane_axis: int) -> None:
+    def __init__(
+        self,
+        builder: ir.IRBuilder,
+        pointers: dict[int, Value],
+        tags: Mapping[int, str],
+        axes: Sequence[Axis],
+        lane_axis: int,
+    ) -> None:
         self.b = builder
         self.pointers = pointers
+        self.tags = tags  # of elements that are read and written one by one: which memory it is
         self.axes = axes
         self.lane_axis = lane_axis
         self.indices: list[Value] = []  # of the loops that are open
@@ -44,7 +52,8 @@ class Access:
     def read(self, buffer: int, dtype: DType, position: Value) -> Value:
         """One element."""
         address = self.address(buffer, dtype, position)
-        return self.b.load(address, typ=in_memory(dtype), align=dtype.numpy.alignment)
+        tag = self.tags.get(buffer, "")
+        return self.b.load(address, typ=in_memory(dtype), align=dtype.numpy.alignment, tag=tag)
 
     def read_vector(self, buffer: int, dtype: DType, start: Value, lanes: int, mask: Value) -> Value:
         """A vector of elements in a row; those of a mask, if there is one."""
@@ -99,10 +108,10 @@ class Access:
         def write(value: Value, position: Value, condition: Value) -> None:
             address = self.address(buffer, dtype, position)
             if condition is None:
-                b.store(value, address, align=align)
+                b.store(value, address, align, self.tags.get(buffer, ""))
             else:
                 with b.if_then(condition):
-                    b.store(value, address, align=align)
+                    b.store(value, address, align, self.tags.get(buffer, ""))
 
         if not isinstance(value.type, ir.VectorType):
             write(value, start, mask)

@@ -170,14 +170,14 @@ class IRBuilder:
         several = "" if count is None else f", {count.operand}"
         return self._new(POINTER, f"alloca {kind.text}{several}{_aligned(align)}")
 
-    def load(self, address: Value, typ: Type, align: int | None = None, order: str = "") -> Value:
-        """What is in memory; with an order among threads' it is atomic."""
+    def load(self, address: Value, typ: Type, align: int | None = None, order: str = "", tag: str = "") -> Value:
+        """What is in memory; with an order among threads' it is atomic, and a tag says which memory it is."""
         text = f"load{' atomic' * bool(order)} {typ.text}, {address.operand}{' ' * bool(order)}{order}{_aligned(align)}"
-        return self._new(typ, text)
+        return self._new(typ, f"{text}{_tagged(tag)}")
 
-    def store(self, value: Value, address: Value, align: int | None = None) -> None:
-        """Put a value into memory."""
-        self.block.lines.append(f"store {value.operand}, {address.operand}{_aligned(align)}")
+    def store(self, value: Value, address: Value, align: int | None = None, tag: str = "") -> None:
+        """Put a value into memory; a tag says which one it is."""
+        self.block.lines.append(f"store {value.operand}, {address.operand}{_aligned(align)}{_tagged(tag)}")
 
     def gep(self, base: Value, indices: Sequence[Value], source_etype: Type) -> Value:
         """The address of an element, or the addresses of those at a vector of places."""
@@ -279,6 +279,10 @@ class IRBuilder:
 
 def _wrapped(number: int) -> Constant:
     return WORD((number + (1 << 63)) % (1 << 64) - (1 << 63))
+
+
+def _tagged(tag: str) -> str:
+    return tag and f", !tbaa {tag}"
 
 
 def _aligned(align: int | None) -> str:

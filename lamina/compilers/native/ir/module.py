@@ -133,6 +133,7 @@ class Module:
     def __init__(self) -> None:
         self.globals: dict[str, Any] = {}
         self._constants: list[str] = []
+        self._nodes = [f'!"branch_weights", {pair}' for pair in WEIGHTS.values()]
 
     @property
     def functions(self) -> list[Function]:
@@ -153,6 +154,12 @@ class Module:
         found: Value = self.globals[name]
         return found
 
+    def node(self, content: str) -> str:
+        """The name of the node of such metadata, which is written when it is first needed."""
+        if content not in self._nodes:
+            self._nodes.append(content)
+        return f"!{self._nodes.index(content)}"
+
     def __str__(self) -> str:
-        weights = (f'!{number} = !{{!"branch_weights", {pair}}}' for number, pair in enumerate(WEIGHTS.values()))
-        return "\n\n".join((*self._constants, *map(str, self.functions), *weights, ""))
+        nodes = (f"!{number} = !{{{content}}}" for number, content in enumerate(self._nodes))
+        return "\n\n".join((*self._constants, *map(str, self.functions), *nodes, ""))
