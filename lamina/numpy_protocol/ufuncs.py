@@ -17,6 +17,7 @@ from lamina.trace.assign import write
 from lamina.trace.bounded import Bounded
 from lamina.trace.build import NUMBER_DTYPES, as_value, constant, decayed, emit, reshape, thing_of, to_dtype, with_kind
 from lamina.trace.elementwise import elementwise
+from lamina.trace.fitting import bounded
 from lamina.trace.order import emit_in_order
 from lamina.trace.reduction import array_of, axes_of, axis_of, reduce
 from lamina.trace.value import Kind, Value
@@ -290,6 +291,8 @@ def _reduced(ufunc: np.ufunc, inputs: Sequence[Any], options: dict[str, Any]) ->
 
 def _accumulated(ufunc: np.ufunc, inputs: Sequence[Any], options: dict[str, Any]) -> Any:
     name, (x,) = ufunc.__name__, inputs
+    if type(x) is Bounded:  # what is beyond a length comes after what is before
+        return bounded(_accumulated(ufunc, (x.value,), options), x.lengths)
     axis, dtype = options.pop("axis", 0), options.pop("dtype", None)
     _refuse(options)
     value = array_of(x)

@@ -3,10 +3,10 @@
 Lowered, such a length is a condition on each element: of loads and stores, and of what a reduction takes. Where all
 that a kernel leaves along an axis is before one length, the kernel goes so far and no farther, and the condition is
 gone. A part of a buffer that nobody reads need not be filled; so a kernel whose results others read up to a length
-ends there too.
+ends there too, and so does a library call that goes through a line, such as a sort.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -17,7 +17,21 @@ from lamina.expr import OPS
 from lamina.layout import Layout
 from lamina.layout.move import Broadcast
 from lamina.program.apart import as_scalar, expanded
-from lamina.program.record import REDUCTIONS, Block, Kernel, Program, Shape, Store, Term, Terms, in_order, with_blocks
+from lamina.program.record import (
+    REDUCTIONS,
+    Block,
+    Buffer,
+    Instruction,
+    Kernel,
+    Library,
+    Program,
+    Shape,
+    Store,
+    Term,
+    Terms,
+    in_order,
+    with_blocks,
+)
 
 # What each reduction takes without effect; the extremes are those of the dtype.
 _NONE: dict[str, Any] = {
@@ -34,8 +48,8 @@ _Ends = dict[int, Term]
 _Read = tuple[Layout, _Ends] | None
 
 
-def shortened(program: Program) -> Program:
-    """The program with kernels that end at lengths.
+def shortened(program: Program, has_code: Callable[[Library], bool] = lambda call: False) -> Program:
+    """The program with kernels that end at lengths, and with library calls that do, of those for which there is code.
 
     >>> import lamina
     >>> from lamina.program import lower
@@ -48,28 +62,74 @@ def shortened(program: Program) -> Program:
     >>> [line.strip() for line in str(shortened(lower(graph, lambda node: True))).splitlines() if " to t" in line]
     ['%7: float64[] = kernel [29 to t0 reduced]:']
     """
-    return replace(program, block=_shortened(program.block, program))
+    program = replace(program, buffers=list(program.buffers))
+    return replace(program, block=_shortened(program.block, program, has_code))
 
 
-def _shortened(block: Block, program: Program) -> Block:
+def _shortened(block: Block, program: Program, has_code: Callable[[Library], bool]) -> Block:
     terms = program.terms
+    filling = {buffer: each for each in block.instructions for buffer in each.writes}
     later: set[int] = set()  # what this instruction and those behind it fill
     reads: dict[int, list[_Read]] = {buffer: [None] for buffer in (*block.outputs, *program.kept)}
-    done = list(block.instructions)
-    for place in reversed(range(len(done))):
-        each = done[place]
+    done: list[Instruction] = []  # the last one first
+    for each in reversed(block.instructions):
         others = each.reads
         later.update(each.writes)
         if isinstance(each, Kernel):
-            done[place] = each = _ended(each, reads, later, program)
+            each = _ended(each, reads, later, program)
             for buffer, read in _reads_of(each, terms):
                 reads.setdefault(buffer, []).append(read)
             others = frozenset(store.base for store in each.stores if store.base is not None)
+            done.append(each)
+        elif isinstance(each, Library) and has_code(each):
+            length = _end_of(each, reads, later, filling, program)
+            if length is None:
+                done.append(each)
+            else:
+                ((buffer, layout),) = each.operands
+                reads.setdefault(buffer, []).append((layout, {0: length}))
+                others = length.reads
+                program.buffers.append(Buffer(dt.int64, ()))
+                end = len(program.buffers) - 1
+                bounds = (terms.constant(number, dt.int64) for number in (0, *layout.shape))
+                store = Store(terms.make("clip", (length, *bounds), dt.int64), end, Layout.contiguous(()))
+                done += [replace(each, length=end), Kernel((), (), (store,), each.source)]
         else:
-            done[place] = with_blocks(each, lambda inner: _shortened(inner, program))
+            done.append(with_blocks(each, lambda inner: _shortened(inner, program, has_code)))
         for buffer in others:
             reads.setdefault(buffer, []).append(None)
-    return Block(tuple(done), block.outputs)
+    return Block(tuple(done[::-1]), block.outputs)
+
+
+_OF_LINES = frozenset({"sort", "argsort", "cumulative_sum", "cumulative_prod", "cumulative_max", "cumulative_min"})
+
+
+def _end_of(
+    call: Library, reads: dict[int, list[_Read]], later: set[int], filling: dict[int, Instruction], program: Program
+) -> Term | None:
+    """The length up to which a line of a library call is read, where what is beyond has no effect on what is before."""
+    if call.node.op not in _OF_LINES or len(call.operands[0][1].shape) != 1:
+        return None
+    ((buffer, layout),), (result,) = call.operands, call.results
+    found = {read and read[0] == Layout.contiguous(layout.shape) and read[1].get(0) for read in reads.get(result, ())}
+    length = found.pop() if len(found) == 1 else None
+    if not isinstance(length, Term) or later & length.reads:
+        return None
+    if call.node.op not in ("sort", "argsort"):
+        return length
+    kernel = filling.get(buffer)
+    if not isinstance(kernel, Kernel) or len(kernel.stores) > 1:
+        return None
+    (store,) = kernel.stores
+    beyond = _beyond(store.term, {guard for guard, end in _guards(kernel, program).items() if end == (0, length)})
+    is_whole = store.layout == layout and store.base is None and not store.shifts
+    return length if is_whole and beyond is not None and _is_last(beyond) else None
+
+
+def _is_last(number: Any) -> bool:
+    """Whether a number is sorted behind all others of its dtype, or with the last ones."""
+    kind = number.dtype.kind
+    return bool(np.isnan(number) if kind in "fc" else number if kind == "b" else number == np.iinfo(number.dtype).max)
 
 
 def _ended(kernel: Kernel, reads: dict[int, list[_Read]], later: set[int], program: Program) -> Kernel:

@@ -273,18 +273,23 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Library:
-    """A node that the evaluator computes, on views of buffers; `kind` says what it is: a library call or a callback."""
+    """A node that the evaluator computes, on views of buffers; `kind` says what it is: a library call or a callback.
+
+    One that has a length, an integer in a buffer, takes and gives so many elements of a line, where it has native code.
+    """
 
     node: Expr
     operands: tuple[tuple[int, Layout], ...]
     results: tuple[int, ...]
     kind: str
     source: Source | None = None
+    length: int | None = None
 
     @property
     def reads(self) -> frozenset[int]:
         """The buffers it reads."""
-        return frozenset(buffer for buffer, _ in self.operands)
+        ends = () if self.length is None else (self.length,)
+        return frozenset((*ends, *(buffer for buffer, _ in self.operands)))
 
     @property
     def writes(self) -> tuple[int, ...]:
@@ -506,7 +511,8 @@ def _block_lines(block: Block, describe: Any, indent: str, last: str) -> Iterato
                 yield from _kernel_lines(each, f"{indent}  ")
             case Library():
                 shown = ", ".join(f"%{buffer}{_shown(layout)}" for buffer, layout in each.operands)
-                yield f"{indent}{results}{' = ' if results else ''}{each.kind} {each.node.op}({shown})"
+                end = "" if each.length is None else f" to %{each.length}"
+                yield f"{indent}{results}{' = ' if results else ''}{each.kind} {each.node.op}({shown}){end}"
             case Copy():
                 yield f"{indent}{results} = copy %{each.origin}: {each.reason}"
             case Check():

@@ -118,8 +118,19 @@ class Choice(Cell):
         return self.each(lambda side: apply_move(side, movement))
 
     def each(self, make: Callable[[Value], Value]) -> Value:
-        """The choice between what is made of each array."""
-        return chosen(with_tests(self.tests, [make(side) for side in self.sides]))
+        """The choice between what is made of each array, which has to be possible for all or for none."""
+        made: list[Value] = []
+        errors: list[Exception] = []
+        for side in self.sides:
+            try:
+                made.append(make(side))
+            except (TypeError, ValueError) as error:
+                errors.append(error)
+        if errors and made:
+            raise NotImplementedError(f"what only some of the arrays allow that this may be isn't traced: {errors[0]}")
+        if errors:
+            raise errors[0]
+        return chosen(with_tests(self.tests, made))
 
 
 def chosen(cases: Sequence[Case]) -> Value:

@@ -154,15 +154,15 @@ def _median(x: Any, **options: Any) -> Any:
     """The mean of the two elements in the middle; NaN of none, and where one is NaN, which is last then."""
     if type(x) is not Bounded or options or x.ndim != 1 or x.dtype.kind != "float":
         return NotImplemented
-    length = x.lengths[0]
-    ordered = FUNCTIONS["sort"](x).value
-    last, nan = max(x.value.shape[0] - 1, 0), constant(math.nan, x.dtype, Kind.SCALAR)
+    length, ordered, nan = x.lengths[0], FUNCTIONS["sort"](x), constant(math.nan, x.dtype, Kind.SCALAR)
     if not x.value.shape[0]:
         return nan
+    places = emit("iota", x.value.shape[0], dt.int64)
 
     def at(place: Value) -> Value:
-        within = emit("minimum", emit("maximum", place, constant(0, dt.int64)), constant(last, dt.int64))
-        return emit("gather", ordered, (within,), kind=Kind.SCALAR)
+        # the only one of all up to the length, beyond which nobody need sort
+        alone = FUNCTIONS["where"](FUNCTIONS["equal"](places, place), ordered.value, -math.inf)
+        return emit("max", filled(alone, x.lengths, -math.inf), (0,), kind=Kind.SCALAR)
 
     two = constant(2, dt.int64)
     low, high = (

@@ -213,6 +213,58 @@ def test_a_large_space_with_lengths_is_the_same_for_any_number_of_threads(rng) -
     assert all(np.array_equal(each, results[0]) for each in results)
 
 
+def _sorted(x, starts):
+    y = np.zeros_like(x)
+    for i in range(len(starts) - 1):
+        y[starts[i] : starts[i + 1]] = np.sort(x[starts[i] : starts[i + 1]])
+    return y
+
+
+def _ordered(x, starts):
+    y = np.zeros(len(x), np.int64)
+    for i in range(len(starts) - 1):
+        y[starts[i] : starts[i + 1]] = np.argsort(x[starts[i] : starts[i + 1]], kind="stable")
+    return y
+
+
+def _summed(x, starts):
+    y = np.zeros_like(x)
+    for i in range(len(starts) - 1):
+        y[starts[i] : starts[i + 1]] += np.cumsum(x[starts[i] : starts[i + 1]], dtype=x.dtype)
+    return y
+
+
+def _highest(x, starts):
+    y = np.zeros_like(x)
+    for i in range(len(starts) - 1):
+        y[starts[i] : starts[i + 1]] = np.maximum.accumulate(x[starts[i] : starts[i + 1]])
+    return y
+
+
+def _middles(x, starts):
+    y = np.zeros(len(starts) - 1)
+    for i in range(len(y)):
+        y[i] = np.median(x[starts[i] : starts[i + 1]])
+    return y
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")  # NumPy's, of medians of nothing
+@pytest.mark.parametrize("by_group", [_sorted, _ordered, _summed, _highest, _middles])
+def test_lines_of_library_calls_end_at_lengths(by_group, rng) -> None:
+    starts = np.cumsum([0, 5, 0, 1, 17, 40, 0, 2, 35])  # groups of none, one, and more than some vectors
+    numbers = rng.integers(-9, 9, 100)
+    with_twins = np.where(rng.random(100) < 0.1, np.nan, rng.permutation(np.r_[numbers[1:] / 4, -0.0]))
+    for x in (numbers, numbers.astype(np.int8), numbers / 4, with_twins, with_twins.astype(np.float32)):
+        if by_group is not _middles or x.dtype.kind == "f":
+            found, expected = native(by_group)(x, starts), by_group(x, starts)
+            np.testing.assert_array_equal(found, expected)
+            np.testing.assert_array_equal(np.signbit(found)[found == 0], np.signbit(expected)[found == 0])
+    assert by_group is _middles or native(by_group)(numbers, starts[::-1].copy()).tolist() == [0] * 100
+    program = planned(lamina.trace(by_group, numbers / 4, starts)).program
+    calls = [each for each in instructions_of(program.block) if isinstance(each, Library)]
+    assert calls and all(call.length is not None for call in calls)
+
+
 # What runs
 
 

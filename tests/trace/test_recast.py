@@ -202,6 +202,7 @@ def test_a_captured_array_is_seen_and_written() -> None:
         (floats(), lambda x: x.view(">i8")),
         (floats(), lambda x: x[1:3].view(np.complex128)),
         (floats(9).reshape(3, 3), lambda x: x[:, :2].view(np.complex128)),
+        (floats(9).reshape(3, 3), lambda x: (x[:, ::-1] if x[0, 0] > 1e9 else x).view(np.int32)),
     ],
 )
 def test_what_no_layout_says_runs_as_it_is(given, program) -> None:

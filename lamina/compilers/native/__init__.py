@@ -15,6 +15,7 @@ import numpy as np
 from lamina import evaluator
 from lamina.compilers.native import failure
 from lamina.compilers.native.execute import executable
+from lamina.compilers.native.library import has_code
 from lamina.compilers.native.support import is_native
 from lamina.errors import warn
 from lamina.expr import Graph
@@ -51,4 +52,4 @@ def compile_graph(graph: Graph) -> Callable[..., list[np.ndarray]]:
 
 def planned(graph: Graph) -> Planned:
     """The program that a graph becomes, and which of its buffers share memory; raises `TooLarge` for too many."""
-    return plan(split(fuse(shortened(lower(run_passes(graph), is_native)))))
+    return plan(split(fuse(shortened(lower(run_passes(graph), is_native), has_code))))

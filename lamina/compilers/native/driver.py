@@ -390,7 +390,8 @@ class Segment:
 
     def _library(self, call: Library) -> None:
         function, _ = self.module.library(call)
-        arrays = [self._of(buffer) for buffer in (*(buffer for buffer, _ in call.operands), *call.results)]
+        ends = () if call.length is None else (call.length,)
+        arrays = [self._of(buffer) for buffer in (*(buffer for buffer, _ in call.operands), *call.results, *ends)]
         status = self.b.call(function, [*arrays, self._in_arena(self.scratch[id(call)]), self.threads, self.status])
         with self.b.if_then(self.b.trunc(status, BIT), likely=False):
             self.b.ret(STATUS(1))

@@ -51,7 +51,8 @@ class Fingerprint:
                     self.add(("check", each.predicate, self._failure(each)))
                     continue
                 case Library():
-                    self.add(("library", self._library(each), tuple(b for b, _ in each.operands), each.results))
+                    read = (*(buffer for buffer, _ in each.operands), each.length)
+                    self.add(("library", self._library(each), read, each.results))
                     continue
                 case Copy() | While() | Cond():
                     pass

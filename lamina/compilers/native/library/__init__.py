@@ -6,9 +6,10 @@ Each is a function of its own, so that calls alike share it. What has no code he
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from lamina import dtype as dt
 from lamina.compilers.native import ir
 from lamina.compilers.native.library import fourier, places, products, scans, sorts, spectra, systems
-from lamina.compilers.native.library.lines import Call, Operand
+from lamina.compilers.native.library.lines import Call, Operand, load
 from lamina.compilers.native.scalar import Value
 from lamina.compilers.native.types import BYTE, INDEX, POINTER, STATUS
 from lamina.expr import Expr
@@ -47,7 +48,8 @@ def key_of(library: Library, buffers: Sequence[Buffer]) -> Any:
     """What makes two calls one function: all but where the arrays are."""
     own = [buffer for buffer, _ in library.operands]
     operands = tuple((buffers[buffer].dtype, layout, own.index(buffer)) for buffer, layout in library.operands)
-    return _static(library), tuple(each.args[0] for each in operands_of(library.node)), operands, library.source
+    places = tuple(each.args[0] for each in operands_of(library.node))
+    return _static(library), places, operands, library.length is None, library.source
 
 
 def _static(library: Library) -> tuple[Any, ...]:
@@ -59,10 +61,10 @@ def define(
 ) -> tuple[ir.Function, int]:
     """The function of a call, and how many bytes of scratch it needs.
 
-    It takes where the operands are, where the results go, the scratch, how many threads there may be and the status,
-    and returns whether it failed.
+    It takes where the operands are, where the results go, the length if there is one, the scratch, how many threads
+    there may be and the status, and returns whether it failed.
     """
-    count = len(library.operands) + len(library.results)
+    count = len(library.operands) + len(library.results) + (library.length is not None)
     function = ir.Function(module, ir.FunctionType(STATUS, [POINTER] * (count + 1) + [INDEX, POINTER]), name)
     function.linkage = "internal"
     for attribute in ("noinline", "nounwind"):
@@ -82,7 +84,7 @@ def define(
     ]
     results = [
         Operand(memory, Layout.contiguous(buffers[buffer].shape), buffers[buffer].dtype, buffer)
-        for memory, buffer in zip(arrays[len(given) :], library.results, strict=True)
+        for memory, buffer in zip(arrays[len(given) :], library.results, strict=False)
     ]
     call = Call(
         b,
@@ -93,6 +95,7 @@ def define(
         lambda condition, message, kind: leave(b, status, condition, message, kind),
         room_for,
         threads,
+        None if library.length is None else load(b, dt.int64, arrays[-1]),
     )
     if all(each.layout.numel for each in results):
         _ROWS[library.node.op].emit(call)

@@ -47,7 +47,7 @@ class Call(NamedTuple):
     """A library call being written.
 
     `fail` leaves where a condition holds, with what the error says; `scratch` is memory of so many bytes; `threads` is
-    how many there may be.
+    how many there may be. With a length, which a run alone knows, only so many elements of a line are there.
     """
 
     builder: ir.IRBuilder
@@ -58,6 +58,11 @@ class Call(NamedTuple):
     fail: Callable[[Value, str, type[Exception]], None]
     scratch: Callable[[int], Value]
     threads: Value
+    length: Value | None = None
+
+    def count(self, axis: int) -> Value:
+        """How many elements a line along an axis has."""
+        return INDEX(self.operands[0].layout.shape[axis]) if self.length is None else self.length
 
     def room(self, kind: Any) -> Value:
         """A variable of the function."""
@@ -124,11 +129,13 @@ def copy(b: ir.IRBuilder, dtype: DType, origin: Value, target: Value) -> None:
 
 
 def copy_line(
-    b: ir.IRBuilder, dtype: DType, count: int, origin: Value, step: int, target: Value, target_step: int = 1
+    b: ir.IRBuilder, dtype: DType, count: int | Value, origin: Value, step: int, target: Value, target_step: int = 1
 ) -> None:
     """Copy elements that are in memory each by a step behind the one before."""
     if step == target_step == 1:
-        args = (target, origin, INDEX(count * dtype.numpy.itemsize), BIT(0))
+        size = dtype.numpy.itemsize
+        nbytes = INDEX(count * size) if isinstance(count, int) else b.mul(count, INDEX(size))
+        args = (target, origin, nbytes, BIT(0))
         call_intrinsic(b, "memcpy", args, ir.VoidType(), (POINTER, POINTER, INDEX))
         return
 

@@ -51,8 +51,9 @@ def _line(call: Call, axis: int, outer: list[Value]) -> None:
         element = load(b, x.dtype, x.at(b, axes, [*outer, k]))
         note(computed(b, OPS[call.node.op], x.dtype, (so_far, element)), [*outer, k])
 
-    repeat(b, 1, lambda k: note(load(b, x.dtype, x.at(b, axes, [*outer, k])), [*outer, k]))
-    repeat(b, result.layout.shape[axis], step, start=1)
+    first = 1 if call.length is None else b.select(b.icmp_signed(">", call.length, INDEX(0)), INDEX(1), INDEX(0))
+    repeat(b, first, lambda k: note(load(b, x.dtype, x.at(b, axes, [*outer, k])), [*outer, k]))
+    repeat(b, call.count(axis), step, start=1)
 
 
 def _side_by_side(call: Call, axis: int, outer: list[Value]) -> None:

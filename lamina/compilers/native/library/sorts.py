@@ -28,25 +28,25 @@ def emit_sort(call: Call) -> None:
     """Write a sort of each line along an axis."""
     (x,), (result,), axis, b = call.operands, call.results, call.node.args[1], call.builder
     dtype, shape, last = x.dtype, x.layout.shape, x.layout.rank - 1
-    count, strides, own = shape[axis], x.layout.strides, result.layout.strides
+    strides, own, length = x.layout.strides, result.layout.strides, call.count(axis)
     others = [each for each in range(last + 1) if each not in (axis, last)]
     if own[axis] == 1:
         others = [each for each in range(last + 1) if each != axis]
 
         def line(at: list[Value]) -> None:
             target = result.at(b, others, at)
-            copy_line(b, dtype, count, x.at(b, others, at), strides[axis], target)
-            _sort(call, target, count)
+            copy_line(b, dtype, length, x.at(b, others, at), strides[axis], target)
+            _sort(call, target, length)
 
         repeat_over(b, [shape[each] for each in others], line)
         return
-    several = min(_AT_ONCE, shape[last])
+    several, count = min(_AT_ONCE, shape[last]), shape[axis]
     scratch = call.scratch(several * count * dtype.numpy.itemsize)
 
     def lines(at: list[Value], first: Value, width: int) -> None:
         origin, target = (each.at(b, [*others, last], [*at, first]) for each in (x, result))
         copy_matrix(b, (count, width), dtype, origin, (strides[axis], strides[last]), dtype, scratch, (1, count))
-        repeat(b, width, lambda k: _sort(call, element_at(b, scratch, dtype, b.mul(k, INDEX(count))), count))
+        repeat(b, width, lambda k: _sort(call, element_at(b, scratch, dtype, b.mul(k, length)), length))
         copy_matrix(b, (count, width), dtype, scratch, (1, count), dtype, target, (own[axis], own[last]))
 
     def all_lines(at: list[Value]) -> None:
@@ -58,9 +58,9 @@ def emit_sort(call: Call) -> None:
     repeat_over(b, [shape[each] for each in others], all_lines)
 
 
-def _sort(call: Call, line: Value, count: int) -> None:
+def _sort(call: Call, line: Value, count: Value) -> None:
     """Sort a line in its place."""
-    dtype, args = call.results[0].dtype, [line, INDEX(count), POINTER(None)]
+    dtype, args = call.results[0].dtype, [line, count, POINTER(None)]
     if dtype.kind != "float":
         call.call(f"sort_{dtype}", args)
         return
@@ -71,7 +71,7 @@ def _sort(call: Call, line: Value, count: int) -> None:
             call.call(f"sort_{dtype}", args)
 
 
-def _has_twins(call: Call, line: Value, count: int) -> Value:
+def _has_twins(call: Call, line: Value, count: Value) -> Value:
     """Whether floats hold two that may be equal in order with other bits: NaNs, or zeros of which one is negative."""
     b, dtype = call.builder, call.results[0].dtype
     lanes = call.vector_bytes // dtype.numpy.itemsize
@@ -87,9 +87,9 @@ def _has_twins(call: Call, line: Value, count: int) -> Value:
         bits = b.bitcast(is_twin, bits_type) if lanes > 1 else b.zext(is_twin, bits_type)
         b.store(b.or_(b.load(found, typ=bits_type), bits), found)
 
-    whole = count // lanes
+    whole = b.sdiv(count, INDEX(lanes))
     repeat(b, whole, lambda number: look(b.mul(number, INDEX(lanes)), lanes))
-    repeat(b, count, lambda place: look(place, 1), start=whole * lanes)
+    repeat(b, count, lambda place: look(place, 1), start=b.mul(whole, INDEX(lanes)))
     return b.icmp_unsigned("!=", b.load(found, typ=bits_type), bits_type(0))
 
 
@@ -97,21 +97,22 @@ def emit_argsort(call: Call) -> None:
     """Write where the elements of each sorted line are."""
     (x,), (result,), (_, axis, is_descending), b = call.operands, call.results, call.node.args, call.builder
     others = [each for each in range(x.layout.rank) if each != axis]
-    count, dtype, stride = x.layout.shape[axis], x.dtype, x.layout.strides[axis]
+    count, dtype, stride = call.count(axis), x.dtype, x.layout.strides[axis]
     step = -stride if is_descending else stride
-    values, places = (call.scratch(count * each.numpy.itemsize) for each in (dtype, dt.int64))
+    last = b.sub(count, INDEX(1))
+    values, places = (call.scratch(x.layout.shape[axis] * each.numpy.itemsize) for each in (dtype, dt.int64))
 
     def line(at: list[Value]) -> None:
         # from the end for the greatest first: then equal elements keep their order when all is turned around
-        start = INDEX(stride * (count - 1) if is_descending else 0)
+        start = b.mul(last, INDEX(stride)) if is_descending else INDEX(0)
         copy_line(b, dtype, count, element_at(b, x.at(b, others, at), dtype, start), step, values)
         repeat(b, count, lambda i: store(b, dt.int64, i, element_at(b, places, dt.int64, i)))
         is_stable = dtype.numpy.itemsize <= _BY_DIGITS
         function = f"{'stable_' if is_stable else ''}argsort_{dtype}"
-        _expect_memory(call, call.call(function, [values, places, INDEX(count), POINTER(None)]))
+        _expect_memory(call, call.call(function, [values, places, count, POINTER(None)]))
         if not is_stable:
             _order_equals(call, dtype, values, places, count)
-        target, last = result.at(b, others, at), INDEX(count - 1)
+        target = result.at(b, others, at)
 
         def place(i: Value) -> None:
             found = load(b, dt.int64, element_at(b, places, dt.int64, b.sub(last, i) if is_descending else i))
@@ -123,7 +124,7 @@ def emit_argsort(call: Call) -> None:
     repeat_over(b, [x.layout.shape[each] for each in others], line)
 
 
-def _order_equals(call: Call, dtype: DType, values: Value, places: Value, count: int) -> None:
+def _order_equals(call: Call, dtype: DType, values: Value, places: Value, count: Value) -> None:
     """Put the places of elements that are equal in order."""
     b, first = call.builder, call.room(INDEX)
     b.store(INDEX(0), first)
@@ -148,7 +149,7 @@ def _order_equals(call: Call, dtype: DType, values: Value, places: Value, count:
             close(i)
 
     repeat(b, count, look, start=1)
-    close(INDEX(count))
+    close(count)
 
 
 def _expect_memory(call: Call, status: Value) -> None:
