@@ -164,6 +164,8 @@ def expect_arguments(function: Callable[..., Any], args: tuple[Any, ...], kwargs
                 raise TypeError("it stands for an array in lamina.trace; call the function with an array")
             if isinstance(leaf, (np.ndarray, Array)):
                 Layout.contiguous(asarray(leaf).shape)
+                if isinstance(leaf, np.ndarray) and type(leaf) not in (np.ndarray, np.memmap):
+                    raise TypeError("operations of its own class give what it likes; write np.asarray(x)")
             elif isinstance(leaf, np.generic):
                 dt.from_numpy(leaf.dtype)
             elif not is_traced(leaf):

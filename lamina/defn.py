@@ -42,7 +42,7 @@ from lamina.trace import python
 from lamina.trace.drawing import Drawing
 from lamina.trace.guards import Drawn, Guard, guards_of, set_state, state_of
 from lamina.trace.scope import Note, current, raised_at
-from lamina.trace.staging import Traced, with_structure
+from lamina.trace.staging import Spec, Traced, with_structure
 from lamina.trace.state import CannotMerge, Untraceable
 from lamina.trace.value import Pin, Unroll, Value
 
@@ -137,8 +137,9 @@ class Defn:
             entry = self._find(signature, leaves)
             is_plain = signature in self._plain
         except TypeError:
-            expect_arguments(self._function, args, kwargs)
-            raise
+            if not self._refuses(leaves, args, kwargs):
+                raise
+            is_plain = True
         if is_plain:
             return self._function(*args, **kwargs)
         if entry is not None and (reason := mixed_memory(entry.traced, arrays)):
@@ -147,7 +148,9 @@ class Defn:
             warn(f"{self._name} runs as plain Python, not compiled: {reason}")
             return self._function(*args, **kwargs)
         if entry is None:
-            expect_arguments(self._function, args, kwargs)
+            if self._refuses(leaves, args, kwargs):
+                self._plain.add(signature)
+                return self._function(*args, **kwargs)
             try:
                 entry = self._trace(signature, structure, leaves, (args, kwargs))
             except CANNOT_TRACE as reason:
@@ -195,6 +198,18 @@ class Defn:
             found = shortcut_of(args, entry.compiled, entry.traced, params, entry.guards)
             if found is not None:
                 self._shortcuts[key] = found
+
+    def _refuses(self, leaves: Sequence[Any], args: Any, kwargs: Any) -> bool:
+        """Whether an argument can't be taken, so that the function runs as it is, with one warning; strict: raise."""
+        try:
+            expect_arguments(self._function, args, kwargs)
+        except (TypeError, ValueError) as reason:
+            if self._strict or isinstance(reason, TraceError) or any(isinstance(leaf, Spec) for leaf in leaves):
+                raise
+            if str(reason) not in self._plain:
+                self._run_plain(str(reason), type(reason)(str(reason).removeprefix(f"{self._name}: ")))
+            return True
+        return False
 
     def _untraced(self, reason: BaseException, signature: Any, args: Any, kwargs: Any) -> Any:
         """Run a function that can't be traced as it is, with one warning; strict: raise."""

@@ -194,6 +194,10 @@ class Unhashable:
         return "Unhashable()"
 
 
+class Own(np.ndarray):
+    """A class of arrays, which may compute what it likes."""
+
+
 ARGUMENTS = {
     "object": (np.array([object()]), TypeError, "argument x is ndarray: lamina has no object dtype"),
     "string": (np.array(["a"]), TypeError, "argument x is ndarray: lamina has no string dtype"),
@@ -213,6 +217,7 @@ ARGUMENTS = {
         TypeError,
         "argument x is matrix: asarray: lamina takes no matrix; write np.asarray(x)",
     ),
+    "subclass": (np.ones(2).view(Own), TypeError, "argument x is Own: operations of its own class give"),
     "masked": (np.ma.array([1]), TypeError, "argument x is MaskedArray: asarray: lamina takes no MaskedArray"),
     "33 axes": (np.zeros((1,) * 33), ValueError, "argument x is ndarray: "),
     "set": ({1, 2}, TypeError, "argument x is {1, 2}: that is no array, number or container of them"),
@@ -233,13 +238,23 @@ def test_an_argument_is_named(name: str) -> None:
     def f(x, y=1.0):
         return y
 
-    compiled = lamina.defn(f)
+    compiled = lamina.defn(f, strict=True)
     for _ in range(2):  # at the second call too: nothing of the first is kept
         with pytest.raises(kind) as info:
             compiled(argument)
         assert str(info.value).startswith(f"f: {text}"), str(info.value)
         assert re.search(r"\(\S*test_errors\.py:\d+\)$", str(info.value))
     assert compiled(3) == 1.0
+
+
+@pytest.mark.parametrize("name", [name for name in ARGUMENTS if name != "Spec"])
+def test_a_function_of_an_argument_that_is_not_taken_runs_as_it_is(name: str) -> None:
+    argument, _, text = ARGUMENTS[name]
+    compiled = lamina.defn(lambda x, y=1.0: (x, y + 1))
+    with pytest.warns(lamina.errors.LaminaWarning, match=re.escape(text)) as caught:
+        results = [compiled(argument) for _ in range(3)]
+    assert len(caught) == 1 and all(x is argument and y == 2 for x, y in results)
+    assert compiled(3) == (3, 2.0)
 
 
 def test_arguments_are_named_as_the_function_names_them() -> None:
@@ -257,14 +272,14 @@ def test_arguments_are_named_as_the_function_names_them() -> None:
     ]
     for args, kwargs, name in calls:
         with pytest.raises(TypeError, match=re.escape(f"f: argument {name} is Unhashable()")):
-            lamina.defn(f)(*args, **kwargs)
+            lamina.defn(f, strict=True)(*args, **kwargs)
     with pytest.raises(TypeError, match=r"argument args\[1\] is Unhashable"):
-        lamina.defn(max)(1, bad)
+        lamina.defn(max, strict=True)(1, bad)
 
 
 def test_a_method_names_its_arguments_without_self() -> None:
     class Model:
-        @lamina.defn
+        @lamina.defn(strict=True)
         def run(self, x):
             return x
 
