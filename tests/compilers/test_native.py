@@ -519,6 +519,19 @@ def test_a_cast_to_an_integer_saturates_in_each_lane(floating, integer: str) -> 
         np.testing.assert_array_equal(cast(x[:size]), np.array(exact[:size], integer))
 
 
+@pytest.mark.parametrize("width", [2, 3, 4])
+@pytest.mark.parametrize("dtype", ["uint8", "float32", "int64"])
+def test_elements_between_those_of_another_load(width: int, dtype: str, rng) -> None:
+    def mixed(x: np.ndarray, turned: np.ndarray) -> Any:
+        first, last = x[:, 0], x[:, -1]
+        return first + last, turned[:, 0] - turned[:, 1], first[1:] * last[:-1], x[::-1, -1] + x[::-1, 0]
+
+    for count in (1, 7, 64, 200):
+        x = rng.integers(0, 100, (count, width)).astype(dtype)
+        for result, expected in zip(native(mixed)(x, x[:, ::-1]), mixed(x, x[:, ::-1]), strict=True):
+            np.testing.assert_array_equal(result, expected, strict=True)
+
+
 @pytest.mark.parametrize("dtype", [np.bool_, np.uint8, np.int16, np.float32, np.int64, np.complex64])
 @pytest.mark.parametrize("step", [1, 2, 3, 4, 5, -1, -2, -3, -4, -5])
 def test_elements_some_steps_apart_and_elements_by_index(step: int, dtype, rng) -> None:

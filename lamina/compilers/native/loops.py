@@ -495,7 +495,8 @@ class _Nest:
             if not moving and stride == 1:
                 return self._loaded(term, self.at.read_vector(buffer, dtype, start, lanes, mask))
             if is_plain and abs(stride) <= _NEAR:
-                return self._loaded(term, self.at.read_apart(buffer, dtype, start, lanes, stride))
+                beside = self._beside(term, abs(stride))
+                return self._loaded(term, self.at.read_apart(buffer, dtype, start, lanes, stride, beside))
             if moving and dtype.bits >= 32:
                 return self.at.gathered(buffer, dtype, self._places(start, stride, moving), mask)
         if is_plain and stride == 1:
@@ -516,6 +517,19 @@ class _Nest:
         twice = [self.b.mul(place, INDEX(2)) for place in places]
         second = [self.b.add(place, INDEX(1)) for place in twice]
         return tuple(self.at.collected(buffer, element, each, lanes) for each in (twice, second))
+
+    def _beside(self, term: Term, step: int) -> tuple[int, int]:
+        """How far before and behind what a load reads, with steps between its elements, others read in the gaps."""
+        buffer, layout, _ = term.static
+        distances = [
+            other.static[1].offset - layout.offset
+            for other in self.terms
+            if other.op == "load" and not other.args and other.static[0] == buffer
+            if other.static[1].strides == layout.strides
+        ]
+        near = [each for each in distances if abs(each) < step]
+        least = min(near)
+        return -least, min(max(near), step - 1 + least)
 
     def _places(self, start: Value, stride: int, moving: Sequence[Value]) -> Value:
         """The position of each lane."""

@@ -6,7 +6,7 @@ from lamina.compilers.native import ir
 from lamina.compilers.native.axes import Axis
 from lamina.compilers.native.scalar import Value, call_intrinsic
 from lamina.compilers.native.types import BIT, INDEX, in_memory, splat_constant
-from lamina.compilers.native.vectors import first_lanes, picked
+from lamina.compilers.native.vectors import first_lanes, joined, picked
 from lamina.dtype import DType
 from lamina.layout import Layout
 
@@ -65,23 +65,25 @@ class Access:
         args = (address, ir.IntType(32)(align), mask, kind(0))
         return call_intrinsic(self.b, "masked.load", args, kind, (kind, address.type))
 
-    def read_apart(self, buffer: int, dtype: DType, start: Value, lanes: int, stride: int) -> Value:
-        """Elements by a small stride apart: vectors from the first to the last of them, and then what is wanted."""
+    def read_apart(
+        self, buffer: int, dtype: DType, start: Value, lanes: int, stride: int, beside: tuple[int, int]
+    ) -> Value:
+        """Elements by a small stride apart: vectors from the first to the last of them, and then what is wanted.
+
+        So many elements before the first and behind the last are read too: others want them, and read the same vectors.
+        """
         b, step = self.b, abs(stride)
+        before, after = beside
         last = (lanes - 1) * step
-        first = start if stride > 0 else b.sub(start, INDEX(last))
-        offsets = [*range(0, last + 1 - lanes, lanes), last + 1 - lanes]
-        places = [lane * step for lane in range(lanes)]
-        value = None
-        for offset in offsets:
-            more = self.read_vector(buffer, dtype, b.add(first, INDEX(offset)), lanes, None)
-            here = [place - offset if offset <= place < offset + lanes else -1 for place in places]
-            if value is None:
-                value = picked(b, more, [max(place, 0) for place in here])
-            else:
-                order = [lane if place < 0 else lanes + place for lane, place in enumerate(here)]
-                value = picked(b, value, order, more)
-        return value if stride > 0 else picked(b, value, range(lanes - 1, -1, -1))
+        first = b.sub(start, INDEX(before if stride > 0 else before + last))
+        count = before + last + 1 + after
+        offsets = [*range(0, count - lanes, lanes), count - lanes]
+        whole = joined(b, [self.read_vector(buffer, dtype, b.add(first, INDEX(each)), lanes, None) for each in offsets])
+        places = [before + lane * step for lane in range(lanes)][:: 1 if stride > 0 else -1]
+        # the last vector begins before the end of the one before it
+        parts = [min(place // lanes, len(offsets) - 1) for place in places]
+        order = [part * lanes + place - offsets[part] for part, place in zip(parts, places, strict=True)]
+        return picked(b, whole, order)
 
     def gathered(self, buffer: int, dtype: DType, places: Value, mask: Value) -> Value:
         """The elements at these places, in a vector; where a mask is given, those of it, and zeros."""

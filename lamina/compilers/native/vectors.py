@@ -1,4 +1,4 @@
-"""Vectors: one number in every lane, some of the lanes of another, its halves, and which lanes are in use."""
+"""Vectors: one number in every lane, some lanes of others, all of them, halves, and which lanes are in use."""
 
 from collections.abc import Sequence
 
@@ -22,6 +22,15 @@ def picked(b: ir.IRBuilder, value: Value, places: Sequence[int], other: Value = 
     other = ir.Constant(value.type, ir.UNDEFINED) if other is None else other
     kind = ir.VectorType(ir.IntType(32), len(places))
     return b.shuffle_vector(value, other, ir.Constant(kind, list(places)))
+
+
+def joined(b: ir.IRBuilder, parts: Sequence[Value]) -> Value:
+    """Vectors of as many lanes as one, the lanes of each behind those of the one before."""
+    while len(parts) > 1:
+        filled = [*parts, ir.Constant(parts[0].type, ir.UNDEFINED)][: len(parts) + len(parts) % 2]
+        both = range(2 * parts[0].type.count)
+        parts = [picked(b, x, both, y) for x, y in zip(filled[::2], filled[1::2], strict=True)]
+    return parts[0]
 
 
 def halves(b: ir.IRBuilder, value: Value, lanes: int) -> tuple[Value, Value]:
