@@ -519,6 +519,14 @@ def test_a_cast_to_an_integer_saturates_in_each_lane(floating, integer: str) -> 
         np.testing.assert_array_equal(cast(x[:size]), np.array(exact[:size], integer))
 
 
+@pytest.mark.parametrize("function", [np.maximum, np.minimum, np.fmax, np.fmin])
+@pytest.mark.parametrize("bound", [1.5, np.inf, -np.inf, np.nan])
+def test_extremes_beside_a_number(function: Any, bound: float) -> None:
+    x = np.array([0.5, 1.5, 2.5, np.inf, -np.inf, np.nan, -np.nan, 7, -7, 1e300])
+    np.testing.assert_array_equal(native(lambda x: function(x, bound))(x), function(x, bound))
+    np.testing.assert_array_equal(native(lambda x: function(bound, x))(x), function(bound, x))
+
+
 @pytest.mark.parametrize("width", [2, 3, 4])
 @pytest.mark.parametrize("dtype", ["uint8", "float32", "int64"])
 def test_elements_between_those_of_another_load(width: int, dtype: str, rng) -> None:

@@ -5,6 +5,7 @@ NumPy bit for bit; nothing is contracted or reordered. Integer division by zero 
 NumPy's results, not the processor's faults.
 """
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -134,15 +135,24 @@ def _isnan(e: Emit, x: Value) -> Value:
     return e.is_nan(x) if _is_float(e) else _false(e)
 
 
+def _is_number(x: Value) -> bool:
+    """Whether a float is known, and not NaN."""
+    return isinstance(x, ir.Constant) and isinstance(x.constant, int | float) and not math.isnan(x.constant)
+
+
 def _extreme(sign: str, keeps_nan: bool, boolean: str) -> Row:
     """The first where it is the greater or lesser, or NaN (without `keeps_nan`: where the second is NaN)."""
 
     def row(e: Emit, x: Value, y: Value) -> Value:
         if e.dtype.kind == "bool":
             return getattr(e.builder, boolean)(x, y)
-        first = _compare(e, sign, x, y)
-        if _is_float(e):
-            first = e.builder.or_(first, e.is_nan(x if keeps_nan else y))
+        kept, other = (x, y) if keeps_nan else (y, x)
+        if not _is_float(e) or _is_number(kept):
+            first = _compare(e, sign, x, y)
+        elif _is_number(other):  # then either is NaN where the one that is kept is: one instruction for all of it
+            first = e.builder.fcmp_unordered(sign, x, y)
+        else:
+            first = e.builder.or_(_compare(e, sign, x, y), e.is_nan(kept))
         return e.builder.select(first, x, y)
 
     return row
