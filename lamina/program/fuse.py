@@ -117,12 +117,38 @@ def _substituted(
     """A store with the terms of an earlier kernel in place of loads; what costs something isn't computed twice."""
     new = terms.replaced(store.term, replacements)
     stage = stages((*before, store._replace(term=new)), reduced)
+    last = _last_passes(new, stage)
     late = {
-        load: load if not term.is_cheap and stage[term] < stage[new] and term.op not in REDUCTIONS else term
+        load: load if not term.is_cheap and stage[term] < last.get(term, 0) and _is_along(term, reduced) else term
         for load, term in replacements.items()
     }
     shifts = tuple((terms.replaced(by, replacements), stride) for by, stride in store.shifts)
     return store._replace(term=terms.replaced(store.term, late), shifts=shifts)
+
+
+def _last_passes(root: Term, stage: dict[Term, int]) -> dict[Term, int]:
+    """In which pass over the reduced axes each term is needed last, for the root's sake."""
+    last = {root: stage[root]}
+    for term in reversed(in_order([root])):
+        needed = stage[term] - 1 if term.op in REDUCTIONS else last[term]
+        for arg in term.args:
+            last[arg] = max(last.get(arg, 0), needed)
+    return last
+
+
+def _is_along(term: Term, reduced: tuple[int, ...]) -> bool:
+    """Whether a term goes along reduced axes; one that doesn't is in a register for every pass."""
+    stack, seen = [term], {term}
+    while stack:
+        each = stack.pop()
+        if each.op in ("load", "position"):
+            layout = each.static[1 if each.op == "load" else 0]
+            if any(layout.strides[axis] for axis in reduced):
+                return True
+        if each.op not in REDUCTIONS:
+            stack += [arg for arg in each.args if arg not in seen]
+            seen.update(each.args)
+    return False
 
 
 def _alike(first: Kernel, second: Kernel, terms: Terms) -> tuple[Kernel, Kernel]:

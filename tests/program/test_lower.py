@@ -8,6 +8,7 @@ import pytest
 import lamina
 from lamina.compilers.native.support import is_native
 from lamina.program import Program, fuse, lower
+from lamina.program.fuse import stages
 from lamina.program.memory import plan
 from lamina.program.record import Cond, Copy, Kernel, Library, While, instructions_of
 
@@ -78,6 +79,26 @@ def test_a_row_is_one_kernel() -> None:
 
     assert fuse(lower(lamina.trace(softmax, X), lambda node: True)).block.instructions[1:] == ()
     assert str(fuse(lower(lamina.trace(softmax, X), lambda node: True))).count("exp(") == 1
+
+
+def test_a_pass_over_a_row_computes_what_it_takes_twice_in_registers() -> None:
+    def energy(x):
+        inverse = 1 / x
+        return (inverse * inverse - inverse).sum()
+
+    def softmax(x):
+        e = np.exp(x - x.max(axis=1, keepdims=True))
+        return e / e.sum(axis=1, keepdims=True)
+
+    def normalised(x):
+        centred = x - x.mean(axis=1, keepdims=True)
+        return centred / np.sqrt((centred * centred).mean(axis=1, keepdims=True))
+
+    # how many passes come before the last results, and how many buffers there are; what divides a row needs none
+    for function, passes, buffers in ((energy, 1, 1), (softmax, 2, 2), (normalised, 2, 1)):
+        (kernel,) = program(function, X).block.instructions
+        assert max(stages(kernel.stores, kernel.reduced).values()) == passes
+        assert len(kernel.stores) == buffers
 
 
 def test_what_is_dear_and_read_across_is_kept() -> None:
