@@ -1,12 +1,19 @@
 """Kernels that threads share out: whatever becomes of the threads, the results are the same."""
 
+import importlib
 import subprocess
 import sys
 import textwrap
 
+import numpy as np
 import pytest
 
-pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+import lamina
+from lamina.compilers.native.driver import Module, Segment
+from lamina.compilers.native.parallel import IS_HERE
+
+on_linux = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc")
+planned = importlib.import_module("lamina.compilers.native").planned
 
 _ROWS = """
     import gc, resource, time
@@ -31,6 +38,7 @@ def _run(program: str) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@on_linux
 def test_threads_that_come_late_are_left_alone_and_gone_soon() -> None:
     _run("""
         function = lamina.defn(lambda x: x.max(axis=1))
@@ -45,6 +53,7 @@ def test_threads_that_come_late_are_left_alone_and_gone_soon() -> None:
     """)
 
 
+@on_linux
 def test_a_program_may_be_gone_when_a_late_thread_begins() -> None:
     _run("""
         for turn in range(20):
@@ -55,6 +64,7 @@ def test_a_program_may_be_gone_when_a_late_thread_begins() -> None:
     """)
 
 
+@on_linux
 def test_without_threads_the_caller_does_all() -> None:
     _run("""
         function = lamina.defn(lambda x: x.max(axis=1))
@@ -64,3 +74,31 @@ def test_without_threads_the_caller_does_all() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (used + (1 << 20), resource.RLIM_INFINITY))  # no room for a stack
         check(8, function)
     """)
+
+
+def total(x):
+    return x.sum()
+
+
+def greatest_of_blocks(x):
+    return x.reshape(500, 2, 500, 2).max(axis=(1, 3))
+
+
+def one_row(x):
+    x[3] += 1
+
+
+@pytest.mark.parametrize(
+    ("function", "shape", "is_large"),
+    [
+        (total, (1_000_000,), True),  # little to compute, but much to read
+        (total, (100_000,), False),
+        (greatest_of_blocks, (1_000, 1_000), True),
+        (one_row, (3_000, 1_000), False),  # what isn't touched of a large array doesn't count
+    ],
+)
+def test_what_threads_share_out(function, shape, is_large) -> None:
+    program = planned(lamina.trace(function, np.ones(shape)))
+    module = Module(program, 32)
+    Segment(module, program.program.block.instructions, [], "segment")
+    assert module.has_large is (is_large and IS_HERE)

@@ -6,6 +6,7 @@ in registers. Arrays that a loop carries are reached through pointers, which cha
 """
 
 import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -23,6 +24,7 @@ from lamina.program.arena import arranged
 from lamina.program.memory import Planned
 from lamina.program.record import (
     Block,
+    Buffer,
     Check,
     Cond,
     Copy,
@@ -94,7 +96,7 @@ class Module:
     @property
     def has_large(self) -> bool:
         """Whether it has kernels that several threads may do."""
-        return any(isinstance(each, Kernel) and _is_large(each) for each in self._instructions())
+        return any(isinstance(each, Kernel) and _is_large(each, self.buffers) for each in self._instructions())
 
     @property
     def has_scalar_loops(self) -> bool:
@@ -111,7 +113,7 @@ class Module:
 
     def kernel(self, kernel: Kernel) -> tuple[ir.Function, dict[int, bool], bool, tuple[int, int]]:
         """The function of a kernel, which memories it takes, and whether by value, if it may fail, and its parts."""
-        parts = parts_of(kernel, self.vector_bytes) if _is_large(kernel) else (1, 0)
+        parts = parts_of(kernel, self.vector_bytes) if _is_large(kernel, self.buffers) else (1, 0)
         order: dict[int, int] = {}
         written = {self.memory[buffer] for buffer in kernel.writes}
         for buffer in (*sorted(kernel.loads), *kernel.writes):
@@ -211,11 +213,28 @@ def _shape_of(kernel: Kernel, order: dict[int, int]) -> Any:
 _MUCH = 1 << 21
 _LITTLE = 1 << 14  # and so much isn't worth good code
 _OF_A_FUNCTION = 20
+_FOR_AN_ADDITION = 2  # bytes that memory gives in its time
 
 
-def _is_large(kernel: Kernel) -> bool:
+def _is_large(kernel: Kernel, buffers: Sequence[Buffer]) -> bool:
     """Whether a kernel is worth threads."""
-    return parallel.IS_HERE and _work(kernel) >= _MUCH
+    return parallel.IS_HERE and _work(kernel) + _bytes(kernel, buffers) // _FOR_AN_ADDITION >= _MUCH
+
+
+def _bytes(kernel: Kernel, buffers: Sequence[Buffer]) -> int:
+    """How much memory a kernel reads and writes."""
+    found: Counter[int] = Counter()
+    for term in kernel.terms:
+        if term.op == "load":
+            buffer, layout, _ = term.static
+            extents = (
+                kernel.space if term.args else [n for n, by in zip(layout.shape, layout.strides, strict=True) if by]
+            )
+            found[buffer] += math.prod(extents)
+    for store in kernel.stores:
+        found[store.buffer] += store.layout.numel
+    each = ((buffers[buffer], count * buffers[buffer].dtype.numpy.itemsize) for buffer, count in found.items())
+    return sum(min(nbytes, buffer.nbytes) for buffer, nbytes in each)
 
 
 def _work(instruction: Instruction) -> float:

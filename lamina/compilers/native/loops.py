@@ -42,6 +42,7 @@ from lamina.program.record import REDUCTIONS, Kernel, Site, Store, Term, in_orde
 Fail = Callable[[ir.IRBuilder, Value, Callable[[], Sequence[Value]], Site], None]
 
 _FEW = 16  # a reduction of fewer elements goes across the lanes where it can
+_MANY = 64  # results for which several vectors of accumulators go across the lanes
 _TURNED = frozenset({dt.float32, dt.float64, dt.int32, dt.uint32, dt.int64, dt.uint64})  # what is read in blocks
 _NEAR = 4  # elements that are so far apart or less are read with what is between them
 _SMALL = 12  # terms of a reduction that has several vectors of accumulators
@@ -147,11 +148,13 @@ class _Nest:
     def _goes_across(self) -> bool:
         """Whether a reduction had better keep a result in each lane than add up along the lanes."""
         count = math.prod(axis.extent for axis in self.axes[self.kept :])
+        loads = [layout_of(term) for term in self.terms if term.op == "load"]
         along, across = (
-            sum(axis.strides[layout_of(term)] == 1 for term in self.terms if term.op == "load")
-            for axis in (self.axes[-1], self.axes[self.kept - 1])
+            sum(abs(axis.strides[layout]) > 1 for layout in loads) for axis in (self.axes[-1], self.axes[self.kept - 1])
         )
-        return self.axes[self.kept - 1].extent >= 8 and (across > along or count < _FEW)
+        extent = self.axes[self.kept - 1].extent
+        is_in_order = across < along or (across == 0 and extent >= _MANY)  # the same in all lanes is in order too
+        return extent >= 8 and (is_in_order or count < _FEW)
 
     def _dependences(self) -> dict[Term, frozenset[int]]:
         """The axes that each term depends on."""
