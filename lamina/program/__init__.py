@@ -3,7 +3,8 @@
 from lamina.program.fuse import fuse
 from lamina.program.lengths import shortened
 from lamina.program.lower import lower
+from lamina.program.packed import packed
 from lamina.program.record import Program
 from lamina.program.split import split
 
-__all__ = ["Program", "fuse", "lower", "shortened", "split"]
+__all__ = ["Program", "fuse", "lower", "packed", "shortened", "split"]

@@ -46,6 +46,21 @@ def test_the_first_of_nans_and_equals_is_found_in_any_part(size: int, rng) -> No
         np.testing.assert_array_equal(compiled(x), (x.argmax(), x.argmin(), x.max()))
 
 
+@pytest.mark.parametrize("shape", [(5, 7), (3, 1000), (1000, 3), (1, 200_000), (200_000, 2)])
+@pytest.mark.parametrize("value", [-np.inf, np.inf, np.nan])
+def test_the_first_of_what_a_search_starts_from_is_found(shape, value: float) -> None:
+    def f(x):
+        return [
+            each for y in (x, x.T, x[::-1]) for each in (y.argmax(), y.argmin(axis=0), y.argmax(axis=1), y.argmin())
+        ]
+
+    compiled, x = lamina.defn(f, compiler="native", strict=True), np.full(shape, value)
+    for last in (value, 1.0):
+        x[-1, -1] = last
+        for result, expected in zip(compiled(x), f(x), strict=True):
+            np.testing.assert_array_equal(result, expected)
+
+
 def test_bits_do_not_depend_on_the_number_of_threads(rng) -> None:
     x = rng.standard_normal((1_000_003, 2))
     compiled = lamina.defn(lambda x: (x.sum(), x.sum(axis=0), np.sqrt(x * x).sum()), compiler="native", strict=True)

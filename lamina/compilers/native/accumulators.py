@@ -9,24 +9,29 @@ from lamina import dtype as dt
 from lamina.compilers.native import ir, narrow, scalar
 from lamina.compilers.native.scalar import Emit, Value
 from lamina.compilers.native.types import NARROW, in_register, splat_constant
-from lamina.compilers.native.vectors import halves
+from lamina.compilers.native.vectors import halves, splat
 from lamina.dtype import DType
 from lamina.program.record import COMBINE
 
 CHUNK = 128  # additions to an accumulator before it goes to the total
+_NOWHERE = dt.int64.max  # a place that is after all others
 
 
 class Accumulator:
     """A variable for each part of a reduction; a compensated sum has a total and its error too.
 
-    It takes `steps` elements in each lane. Where they are many, `flush` is to be called each CHUNK of them.
+    It takes `steps` elements in each lane. Where they are many, `flush` is to be called each CHUNK of them. With a
+    `first` place, elements come in the order of their places, from that on: an equal one that comes later isn't taken.
     """
 
-    def __init__(self, builder: ir.IRBuilder, op: str, dtypes: Sequence[DType], lanes: int, steps: int) -> None:
+    def __init__(
+        self, builder: ir.IRBuilder, op: str, dtypes: Sequence[DType], lanes: int, steps: int, first: Value = None
+    ) -> None:
         self.b = builder
         self.op = op
         self.dtypes = dtypes
         self.lanes = lanes
+        self.first = first
         self.is_long = op == "sum" and dtypes[0].kind == "float" and steps > 2 * CHUNK
         starts = self._identities()
         if self.is_long:
@@ -40,14 +45,14 @@ class Accumulator:
     def _identities(self) -> list[ir.Constant]:
         """What the parts start from."""
         first = scalar.identity(self.op, self.dtypes[0])
-        numbers = [first, dt.int64.max][: len(self.dtypes)]
+        numbers = [first, _NOWHERE][: len(self.dtypes)]
         pairs = zip(self.dtypes, numbers, strict=True)
         return [splat_constant(in_register(dtype), self.lanes, number) for dtype, number in pairs]
 
-    def _combined(self, lanes: int, x: Sequence[Value], y: Sequence[Value]) -> list[Value]:
+    def _combined(self, lanes: int, x: Sequence[Value], y: Sequence[Value], is_later: bool = False) -> list[Value]:
         emit = Emit(self.b, self.dtypes[0], lanes)
         if len(self.dtypes) == 2:
-            return scalar.first_extreme(emit, self.op, x, y)
+            return scalar.first_extreme(emit, self.op, x, y, is_later)
         return [scalar.ROWS[COMBINE[self.op]](emit, *x, *y)]
 
     def _held(self) -> list[Value]:
@@ -58,7 +63,7 @@ class Accumulator:
         if mask is not None:
             pairs = zip(values, self._identities(), strict=True)
             values = [self.b.select(mask, value, start) for value, start in pairs]
-        new = self._combined(self.lanes, self._held()[: len(values)], values)
+        new = self._combined(self.lanes, self._held()[: len(values)], values, self.first is not None)
         for value, slot in zip(new, self.slots, strict=False):
             self.b.store(value, slot)
 
@@ -84,6 +89,9 @@ class Accumulator:
             pairs = [halves(b, value, lanes) for value in values]
             lanes //= 2
             values = self._combined(lanes, [low for low, _ in pairs], [high for _, high in pairs])
+        if self.first is not None:  # where all are what the accumulator started from, none was taken
+            start = splat_constant(in_register(self.dtypes[1]), lanes, _NOWHERE)
+            values[1] = b.select(b.icmp_signed("==", values[1], start), splat(b, self.first, lanes), values[1])
         dtype = self.dtypes[-1]
         return narrow.rounded(b, values[-1], dtype) if dtype in NARROW else values[-1]
 

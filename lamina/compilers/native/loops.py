@@ -267,7 +267,18 @@ class _Nest:
         steps = steps // self.lanes if is_row else steps
         if term.dtype.kind == "complex":
             return PairAccumulator(self.b, term.dtype, lanes, steps)
-        return Accumulator(self.b, term.op, [arg.dtype for arg in term.args], lanes, steps)
+        return Accumulator(self.b, term.op, [arg.dtype for arg in term.args], lanes, steps, self._first_place(term))
+
+    def _first_place(self, term: Term) -> Value:
+        """The place of the first element, where the loops go through the elements in the order of their places."""
+        if len(term.args) < 2 or term.args[1].op != "position":
+            return None
+        layout, reach = layout_of(term.args[1]), 0
+        for axis in reversed(self.axes[self.kept :]):
+            if axis.strides[layout] <= reach:
+                return None
+            reach += axis.strides[layout] * (axis.extent - 1)
+        return self.at.start(layout)
 
     def _each(self, level: int, body: Callable[[], None], after: Callable[[], None] | None = None) -> None:
         """A loop over an axis; with `after`, which runs at least each so many turns."""

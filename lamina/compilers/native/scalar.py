@@ -436,16 +436,23 @@ def bitcast(e: Emit, x: Value, dtype: DType) -> Value:
 # Reductions: what they start from, and which of two extremes is the first.
 
 
-def first_extreme(e: Emit, op: str, x: Sequence[Value], y: Sequence[Value]) -> list[Value]:
-    """Of two elements with their places the greater one (`argmin`: the lesser), NaN before all, the first of equals."""
+def first_extreme(e: Emit, op: str, x: Sequence[Value], y: Sequence[Value], is_later: bool = False) -> list[Value]:
+    """Of two elements with their places the greater one (`argmin`: the lesser), NaN before all, the first of equals.
+
+    `is_later` says that the second place is after the first one.
+    """
     b = e.builder
-    is_better = e.less(x[0], y[0]) if op == "argmax" else e.less(y[0], x[0])
-    is_equal = _compare(e, "==", x[0], y[0])
-    if _is_float(e):
-        x_is_nan, y_is_nan = e.is_nan(x[0]), e.is_nan(y[0])
-        is_better = b.or_(is_better, b.and_(y_is_nan, b.not_(x_is_nan)))
-        is_equal = b.or_(is_equal, b.and_(x_is_nan, y_is_nan))
-    is_second = b.or_(is_better, b.and_(is_equal, b.icmp_signed("<", y[1], x[1])))
+    if _is_float(e):  # NaN isn't greater, and nothing is greater than it
+        is_better = b.fcmp_unordered("<" if op == "argmax" else ">", x[0], y[0])
+        is_better = b.and_(is_better, b.not_(e.is_nan(x[0])))
+    else:
+        is_better = e.less(x[0], y[0]) if op == "argmax" else e.less(y[0], x[0])
+    is_second = is_better
+    if not is_later:
+        is_equal = _compare(e, "==", x[0], y[0])
+        if _is_float(e):
+            is_equal = b.or_(is_equal, b.and_(e.is_nan(x[0]), e.is_nan(y[0])))
+        is_second = b.or_(is_better, b.and_(is_equal, b.icmp_signed("<", y[1], x[1])))
     return [b.select(is_second, second, first) for first, second in zip(x, y, strict=True)]
 
 
