@@ -76,6 +76,8 @@ FITS = {
     "COSH": Fit(
         _sqrt_argument(lambda x: (mp.cosh(x) - 1) / x**2), LEAST, HALF_LOG2**2, lambda z: z, {24: 3, 53: 5}, (0.5,)
     ),
+    # tanh(x) = x + x**3 * TANH(x**2) for |x| <= 5/8
+    "TANH": Fit(_sqrt_argument(lambda x: (mp.tanh(x) - x) / x**3), LEAST, mpf("0.391"), lambda z: z, {24: 5, 53: 11}),
     # log((1 + s) / (1 - s)) = 2 * s + s * z * LOG(z), z = s**2
     "LOG": Fit(
         _sqrt_argument(lambda s: (2 * mp.atanh(s) / s - 2) / s**2), LEAST, ATANH**2, lambda z: mpf(1), {24: 4, 53: 7}

@@ -38,7 +38,7 @@ def _reduced(x: Real) -> tuple[Pair, Whole]:
     rest = (-n).fma(first, x)  # exact: a multiple of the last place of `first`, and below 1
     product = exact_product(n, x.constant(second))
     high, low = exact_sum(rest, -product.high)
-    return ordered_sum(high, (-n).fma(third, low - product.low)), quadrant
+    return Pair(high, (-n).fma(third, low - product.low)), quadrant
 
 
 # Of x * 2/pi modulo 4 these bits are found: two for the quadrant, and after the point 53 for x, 61 for the least
@@ -115,23 +115,39 @@ def _of_quadrant(r: Pair, n: Whole) -> Real:
     """sin(r + n pi/2)."""
     sine, cosine = _sine_and_cosine(r)
     result = sine.total().where((n & 1).is_zero(), cosine.total())
-    return (result.whole() ^ ((n & 2) << (result.format.bits - 2))).real(result)
+    return result.where((n & 2).is_zero(), -result)
 
 
 def _tangent(r: Pair, n: Whole) -> Real:
     """tan(r + n pi/2)."""
-    sine, cosine = (ordered_sum(*part) for part in _sine_and_cosine(r))
+    sine, cosine = _sine_and_cosine(r)
     even = (n & 1).is_zero()
-    return sine.where(even, -cosine).over(cosine.where(even, sine)).total()
+    return _quotient(sine.where(even, -cosine), cosine.where(even, sine))
 
 
-def _function(name: str, of_reduced: Callable[[Pair, Whole], Real]) -> Paths:
-    return Paths(name, _is_great, lambda x: of_reduced(*_reduced(x)), lambda x: of_reduced(*_reduced_great(x)))
+def _quotient(x: Pair, y: Pair) -> Real:
+    return ordered_sum(*x).over(ordered_sum(*y)).total()
 
 
-_SIN = _function("sin", _of_quadrant)
-_COS = _function("cos", lambda r, n: _of_quadrant(r, n + 1))
-_TAN = _function("tan", _tangent)
+def _is_near(x: Real) -> Mask:
+    """Whether x is surely reduced to itself."""
+    return abs(x) < 0.78
+
+
+def _function(name: str, of_reduced: Callable[[Pair, Whole], Real], near: Callable[[Pair], Real]) -> Paths:
+    return Paths(
+        name,
+        _is_great,
+        lambda x: of_reduced(*_reduced(x)),
+        lambda x: of_reduced(*_reduced_great(x)),
+        _is_near,
+        lambda x: near(Pair(x, x.constant(0.0))),
+    )
+
+
+_SIN = _function("sin", _of_quadrant, lambda r: _sine_and_cosine(r)[0].total())
+_COS = _function("cos", lambda r, n: _of_quadrant(r, n + 1), lambda r: _sine_and_cosine(r)[1].total())
+_TAN = _function("tan", _tangent, lambda r: _quotient(*_sine_and_cosine(r)))
 
 
 def sin(x: Real) -> Real:
