@@ -534,11 +534,11 @@ class _Nest:
 
     def _beside(self, term: Term, step: int) -> tuple[int, int]:
         """How far before and behind what a load reads, with steps between its elements, others read in the gaps."""
-        buffer, layout, _ = term.static
+        buffer, layout, moved = term.static
         distances = [
             other.static[1].offset - layout.offset
             for other in self.terms
-            if other.op == "load" and not other.args and other.static[0] == buffer
+            if (other.op, other.args) == ("load", term.args) and (other.static[0], other.static[2]) == (buffer, moved)
             if other.static[1].strides == layout.strides
         ]
         near = [each for each in distances if abs(each) < step]
