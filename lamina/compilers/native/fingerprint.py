@@ -101,23 +101,19 @@ def sources() -> str:
 
     Raises `Unforeseen` where they aren't files.
     """
-    root = Path(__file__).parents[2]
+    package = Path(__file__).parents[2]
     try:
-        found = [
-            f"{file}: {stat.st_size} {stat.st_mtime_ns}" for name in _WRITERS for file, stat in _files(root / name)
-        ]
+        stats = sorted((path, os.stat(path)) for name in _WRITERS for path in _files(f"{package}/{name}"))
     except OSError as error:
-        raise Unforeseen(root) from error
-    return "\n".join(sorted(found))
+        raise Unforeseen(package) from error
+    return "\n".join(f"{os.path.basename(path)}: {stat.st_size} {stat.st_mtime_ns}" for path, stat in stats)
 
 
-def _files(path: Path) -> Iterator[tuple[str, os.stat_result]]:
-    try:
-        with os.scandir(path) as entries:
-            for each in entries:
-                if each.is_dir():
-                    yield from _files(Path(each))
-                elif each.name.endswith(".py"):
-                    yield each.name, each.stat()
-    except NotADirectoryError:
-        yield path.name, path.stat()
+def _files(path: str) -> Iterator[str]:
+    if path.endswith(".py"):
+        yield path
+        return
+    with os.scandir(path) as entries:
+        for each in entries:
+            if each.name.endswith(".py") or (each.is_dir() and each.name != "__pycache__"):
+                yield from _files(each.path)
