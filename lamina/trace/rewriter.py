@@ -84,7 +84,7 @@ class Rewriter(ast.NodeTransformer):
         start: list[ast.stmt] = []
         if nested:
             start.append(_assign(self.return_flag, ast.Constant(False)))  # type: ignore[arg-type]
-            new.append(ast.Return(_runtime("result", _load(self.return_value), _load(RETURNED))))
+            new.append(ast.Return(_runtime("returned", _load(self.return_value), _load(RETURNED))))
         # every variable is bound from the start, so that loops and branches can share it
         given = self.names.parameters | self.names.outer | ({self.return_flag} if nested else set())
         shared = sorted((self.locals | self.flags) - given)
