@@ -83,9 +83,11 @@ class Module:
         for segment in self.segments:
             if not segment.is_written:
                 segment.write()
+        # An elementary function goes into the loop that it is for: its vectors, and its numbers where they are in one.
+        inlined = (ir.VectorType, ir.FloatType, ir.DoubleType) if self.has_scalar_loops else ir.VectorType
         for function in self.module.functions:
-            if isinstance(function.function_type.return_type, ir.VectorType) and not function.is_declaration:
-                function.attributes.add("alwaysinline")  # an elementary function, in the loop that it is for
+            if isinstance(function.function_type.return_type, inlined) and not function.is_declaration:
+                function.attributes.add("alwaysinline")
         return str(self.module)
 
     @property
