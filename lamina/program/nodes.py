@@ -300,14 +300,14 @@ def _place(scope: Scope, index: Term, axis: int, extent: int, source: Source | N
     index = cast(terms, index, dt.int64)
     if index.op == "constant" and 0 <= index.static[0] < extent:
         return index
-    site = Site(f"index {{}} is out of bounds for axis {axis} with size {extent}", ((0, 1, 0),), source)
-    index = within(scope, index, -extent, extent - 1, site)
+    place = index
     least, _ = scope.range_of(index) or (-1, 0)
-    if least >= 0:
-        return index
-    zero, length = terms.constant(0, dt.int64), terms.constant(extent, dt.int64)
-    is_negative = terms.make("less", (index, zero), dt.bool)
-    return terms.make("where", (is_negative, terms.make("add", (index, length), dt.int64), index), dt.int64)
+    if least < 0:  # as tracing counts the index of a view, so that both are one term
+        zero, length = terms.constant(0, dt.int64), terms.constant(extent, dt.int64)
+        is_negative = terms.make("less", (index, zero), dt.bool)
+        place = terms.make("where", (is_negative, terms.make("add", (index, length), dt.int64), index), dt.int64)
+    site = Site(f"index {{}} is out of bounds for axis {axis} with size {extent}", ((1, 1, 0),), source)
+    return within(scope, place, 0, extent - 1, site, index)
 
 
 def _move(scope: Scope, node: Expr) -> None:

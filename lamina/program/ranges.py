@@ -3,7 +3,7 @@
 What is proved here is not checked when the program runs, and an index that can't be negative isn't counted from an end.
 """
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping
 
 from lamina import dtype as dt
 from lamina.expr import Expr, value_of
@@ -27,14 +27,14 @@ def range_of(term: Term, known: Mapping[int, Range]) -> Range | None:
     """
     found: dict[Term, Range | None] = {}
     for each in in_order([term]):
-        found[each] = _range(each, [found[arg] for arg in each.args], known)
+        found[each] = _range(each, found, known)
     return found[term]
 
 
-def _range(term: Term, args: Sequence[Range | None], known: Mapping[int, Range]) -> Range | None:
+def _range(term: Term, found: Mapping[Term, Range | None], known: Mapping[int, Range]) -> Range | None:
     if term.dtype.kind not in ("signed", "unsigned", "bool"):
         return None
-    most = whole_interval(term.dtype)
+    most, args = whole_interval(term.dtype), [found[arg] for arg in term.args]
     match term.op:
         case "constant":
             return int(term.static[0]), int(term.static[0])
@@ -49,9 +49,32 @@ def _range(term: Term, args: Sequence[Range | None], known: Mapping[int, Range])
             low, high = args[0] or most
             low, high = max(low, term.static[0]), min(high, term.static[1])
             return (low, high) if low <= high else most  # the check fails, and nothing is known after it
-        case "where":
-            args = args[1:]
+        case "where":  # an index that is counted from the end where it is negative
+            test, *others = term.args
+            ends = [_where(each, test, holds, found) for each, holds in zip(others, (True, False), strict=True)]
+            taken = [end for end in ends if end[0] <= end[1]] or [most]
+            return min(least for least, _ in taken), max(most for _, most in taken)
     return combined(term.op, term.dtype, args)
+
+
+def _where(term: Term, test: Term, holds: bool, found: Mapping[Term, Range | None]) -> Range:
+    """Between which numbers a term lies where a test holds, or where it doesn't; least above most where it never is."""
+    low, high = found[term] or whole_interval(term.dtype)
+    if test.op != "less" or test.args[1].op != "constant":
+        return low, high
+    x, number = test.args[0], int(test.args[1].static[0])
+    if term is x:
+        by = 0
+    elif term.op == "add" and term.args[0] is x and term.args[1].op == "constant":
+        by = int(term.args[1].static[0])
+    else:
+        return low, high
+    least, most = found[x] or whole_interval(x.dtype)
+    least, most = (least, min(most, number - 1)) if holds else (max(least, number), most)
+    limits = whole_interval(term.dtype)
+    if limits[0] <= least + by and most + by <= limits[1]:  # it doesn't wrap
+        return max(low, least + by), min(high, most + by)
+    return low, high
 
 
 _ORDERS = frozenset({"less", "less_equal", "greater", "greater_equal"})

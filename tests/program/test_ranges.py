@@ -26,7 +26,13 @@ def _drawn(draw: random.Random, terms: Terms, depth: int) -> Term:
         if draw.random() < 0.5:
             return terms.load(draw.randrange(2), INTS, SCALAR)
         return terms.constant(draw.choice([-3, -1, 0, 1, 2, 7, 2**62]), INTS)
-    op = draw.choice(["add", "subtract", "multiply", "maximum", "minimum", "negative", "where", "clip"])
+    op = draw.choice(["add", "subtract", "multiply", "maximum", "minimum", "negative", "where", "clip", "counted"])
+    if op == "counted":  # from an end where it is less than a number
+        index = _drawn(draw, terms, depth - 1)
+        test, by = (terms.constant(draw.choice([-1, 0, 2]), INTS), terms.constant(draw.choice([0, 3, 2**62]), INTS))
+        branches = [index, terms.make("add", (index, by), INTS)]
+        draw.shuffle(branches)
+        return terms.make("where", (terms.make("less", (index, test), lamina.bool), *branches), INTS)
     count = {"negative": 1, "where": 2, "clip": 3}.get(op, 2)
     args = [_drawn(draw, terms, depth - 1) for _ in range(count)]
     if op == "where":
@@ -88,6 +94,15 @@ def _longest(x):
     return longest
 
 
+def _from_either_end(x):
+    total = 0.0
+    for i in range(len(x)):
+        place = i * 7 % 60 - 30
+        x[place] += 1.0
+        total += x[place]
+    return total
+
+
 def _bisection(x):
     low, high = 0, len(x)
     while low < high:
@@ -99,7 +114,7 @@ def _bisection(x):
     return low
 
 
-@pytest.mark.parametrize("function", [_stencil, _table, _longest])
+@pytest.mark.parametrize("function", [_stencil, _table, _longest, _from_either_end])
 def test_what_is_proved_is_not_checked(function, rng) -> None:
     x = rng.random(30)
     assert _checks(function, lamina.Spec(lamina.float64, (30,))) == 0
