@@ -34,6 +34,8 @@ from lamina.program.record import (
 _WINDOW = 12  # how many instructions back a kernel looks for another
 _MOST_TERMS = 80
 _MOST_STORES = 8
+LONG = 1 << 17  # elements of a reduction that threads share out, and of a row that leaves the cache before it is done
+FEW = 256  # results; a kernel of more has enough to share out
 
 
 def fuse(program: Program) -> Program:
@@ -108,7 +110,16 @@ def merge(first: Kernel, second: Kernel, terms: Terms) -> Kernel | None:
     kernel = Kernel(space, reduced, (*a.stores, *joined), first.source, lengths=tuple(sorted(lengths.items())))
     if len(kernel.terms) > _MOST_TERMS or not _is_in_place(kernel):
         return None
-    return kernel
+    is_long = math.prod(space[axis] for axis in reduced) >= LONG and math.prod(kernel.kept) <= FEW
+    return None if is_long and passes_of(kernel) > 1 else kernel
+
+
+def passes_of(kernel: Kernel) -> int:
+    """How often a kernel goes over its reduced axes."""
+    stage = stages(kernel.stores, kernel.reduced)
+    of_reductions = [stage[term] for term in kernel.terms if term.op in REDUCTIONS and term in stage]
+    of_stores = [1 + stage[store.term] for store in kernel.stores if store.layout.rank == len(kernel.space)]
+    return max((*of_reductions, *of_stores), default=0)
 
 
 def _substituted(

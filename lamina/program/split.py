@@ -5,12 +5,12 @@ are the bits of the results.
 """
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
 from lamina.layout import Layout
 from lamina.layout.move import Broadcast, Movement, Permute, Range, Reshape, Slice
-from lamina.program.fuse import stages
+from lamina.program.fuse import FEW, LONG, passes_of
 from lamina.program.record import (
     REDUCTIONS,
     Block,
@@ -25,8 +25,6 @@ from lamina.program.record import (
     with_blocks,
 )
 
-_LONG = 1 << 17  # elements of a reduction that is split
-_FEW = 256  # results; a kernel of more has enough to share out
 _PARTS = 64  # about how many
 _EVEN = 128  # elements that parts of long axes are a multiple of, so that vectors fit
 
@@ -64,13 +62,12 @@ def _split(program: Program, block: Block) -> Block:
 
 
 def _is_long(kernel: Kernel) -> bool:
-    """Whether a kernel has much to reduce to little, in one pass that stores nothing on its way."""
-    if kernel.is_ordered or kernel.lengths or not kernel.reduced:
+    """Whether a kernel has much to reduce to little, in one pass."""
+    if kernel.is_ordered or kernel.lengths or not kernel.reduced or any(store.shifts for store in kernel.stores):
         return False
-    if math.prod(kernel.kept) > _FEW or math.prod(kernel.space) < _LONG:
+    if math.prod(kernel.kept) > FEW or math.prod(kernel.space) < LONG:
         return False
-    is_plain = all(store.layout.rank < len(kernel.space) and not store.shifts for store in kernel.stores)
-    return is_plain and max(stages(kernel.stores, kernel.reduced).values()) == 1
+    return any(term.op in REDUCTIONS for term in kernel.terms) and passes_of(kernel) == 1
 
 
 class _Parts:
@@ -101,11 +98,18 @@ class _Parts:
         ]
         flat = [term for group in partial for term in group]
         buffers = [self._buffer(term) for term in flat]
-        first = self._part(flat, buffers, [None] * len(flat), self._whole_parts(), self.count, 0)
-        done: list[Instruction] = [first]
+        whole_rank = len(self.kernel.space)
+        filled = [store for store in self.kernel.stores if store.layout.rank == whole_rank]
+        bases: Sequence[int | None] = [None] * len(flat)
+        done: list[Instruction] = []
         if self.rest:
+            begun = [store._replace(buffer=self._like(store.buffer)) for store in filled]
+            done.append(self._part(flat, buffers, bases, begun, self._whole_parts(), self.count, 0))
             bases, buffers = buffers, [self._buffer(term) for term in flat]
-            done.append(self._part(flat, buffers, bases, self._last_part(), 1, self.count))
+            filled = [store._replace(base=other.buffer) for store, other in zip(filled, begun, strict=True)]
+            done.append(self._part(flat, buffers, bases, filled, self._last_part(), 1, self.count))
+        else:
+            done.append(self._part(flat, buffers, bases, filled, self._whole_parts(), self.count, 0))
         found = dict(zip(flat, buffers, strict=True))
         whole = self._over_results(self._parts_and_kept)
         replacements = {
@@ -116,7 +120,9 @@ class _Parts:
             for term, group in zip(reductions, partial, strict=True)
         }
         stores = tuple(
-            store._replace(term=self.terms.replaced(whole(store.term), replacements)) for store in self.kernel.stores
+            store._replace(term=self.terms.replaced(whole(store.term), replacements))
+            for store in self.kernel.stores
+            if store.layout.rank < whole_rank
         )
         done.append(Kernel(self._parts_and_kept, (0,), stores, self.kernel.source))
         return done
@@ -126,8 +132,14 @@ class _Parts:
         return (self.count + bool(self.rest), *self.kernel.kept)
 
     def _buffer(self, term: Term) -> int:
+        return self._new(Buffer(term.dtype, self._parts_and_kept))
+
+    def _like(self, buffer: int) -> int:
+        return self._new(self.program.buffers[buffer])
+
+    def _new(self, buffer: Buffer) -> int:
         buffers = self.program.buffers
-        buffers.append(Buffer(term.dtype, self._parts_and_kept))
+        buffers.append(buffer)
         self.program.origins.kept[len(buffers) - 1] = Kept("a long reduction goes in parts", None, self.kernel.source)
         return len(buffers) - 1
 
@@ -169,11 +181,15 @@ class _Parts:
         terms: list[Term],
         buffers: list[int],
         bases: Sequence[int | None],
+        filled: Sequence[Store],
         movements: list[Movement],
         count: int,
         start: int,
     ) -> Kernel:
-        """A kernel that leaves what terms come to in each of so many parts in buffers, from one part on."""
+        """A kernel that leaves what terms come to in each of so many parts in buffers, from one part on.
+
+        On its way it fills its parts of what is stored for each element.
+        """
         space: Shape = self.kernel.space
         for movement in movements:
             space = movement.result_shape(space)
@@ -183,7 +199,19 @@ class _Parts:
             Store(self._moved(term, movements), buffer, kept, base)
             for term, buffer, base in zip(terms, buffers, bases, strict=True)
         )
+        stores += tuple(
+            store._replace(term=self._moved(store.term, movements), layout=_laid_out(store.layout, movements))
+            for store in filled
+        )
         return Kernel(space, tuple(axis + 1 for axis in self.kernel.reduced), stores, self.kernel.source)
+
+
+def _laid_out(layout: Layout, movements: Iterable[Movement]) -> Layout:
+    for movement in movements:
+        moved = layout.move(movement)
+        assert moved is not None  # an axis is cut, split and moved: strides say it
+        layout = moved
+    return layout
 
 
 def _cut(space: Shape, axis: int, start: int, count: int) -> Slice:

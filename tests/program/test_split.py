@@ -72,6 +72,54 @@ def test_bits_do_not_depend_on_the_number_of_threads(rng) -> None:
     assert len(set(found)) == 1
 
 
+def softmax(x):
+    exponentials = np.exp(x - x.max())
+    return exponentials / exponentials.sum()
+
+
+def moments(x):
+    centred = x - x.mean()
+    return centred / np.sqrt(x.var()), abs(x).max(), (x * 2).sum()
+
+
+def in_place(x):
+    x *= 2
+    total = x.sum()
+    x -= x.min()
+    return total, x.any()
+
+
+@pytest.mark.parametrize("function", [softmax, moments, in_place])
+@pytest.mark.parametrize("shape", [1 << 18, 300_001, (3, 150_001), (700, 500)])
+def test_what_is_stored_on_the_way_of_a_long_reduction(function, shape, rng) -> None:
+    x = rng.random(shape)
+    compiled = lamina.defn(function, compiler="native", strict=True)
+    before, found = lamina.get_num_threads(), []
+    for count in (1, 3):
+        lamina.set_num_threads(count)
+        given = x.copy()
+        results = compiled(given)
+        found.append([np.asarray(each).tobytes() for each in (given, *results)])
+    lamina.set_num_threads(before)
+    assert found[0] == found[1]
+    expected_given = x.copy()
+    expected = function(expected_given)
+    np.testing.assert_allclose(given, expected_given, rtol=1e-14)
+    for result, each in zip(results, expected, strict=True):
+        np.testing.assert_allclose(result, each, rtol=1e-11, atol=1e-14)
+
+
+def test_each_pass_over_what_leaves_the_cache_is_in_parts() -> None:
+    whole, parts = (1 << 18,), (64, 1 << 12)
+    for function, spaces in (
+        (lambda x: x.var(), [parts, parts]),
+        (lambda x: x / x.sum(), [parts, whole]),
+        (softmax, [parts, parts, whole]),
+    ):
+        found = kernels(split_program(function, np.ones(whole)))
+        assert [each.space for each in found if prod(each.space) == 1 << 18] == spaces
+
+
 def test_a_loop_sums_in_parts(rng) -> None:
     def f(x, n):
         total = 0.0
@@ -95,8 +143,7 @@ def test_what_is_split() -> None:
     [
         pytest.param(lambda x: x.sum(), (1 << 17) - 1, id="little"),
         pytest.param(lambda x: x.sum(axis=0), (1000, 1000), id="many results"),
-        pytest.param(lambda x: x / x.sum(), 1 << 18, id="a store on the way"),
-        pytest.param(lambda x: x.var(), 1 << 18, id="two passes"),
+        pytest.param(lambda x: x / x.sum(axis=1, keepdims=True), (16, 1 << 14), id="two passes over a row in cache"),
     ],
 )
 def test_what_is_not_split(function, shape) -> None:
