@@ -115,7 +115,8 @@ def _array_argument(leaf: Any, k: int, root: Root, layout: Layout | None) -> Arg
         if isinstance(leaf, np.ndarray)
         else not leaf.dtype.is_packed and to_numpy(leaf).flags.writeable
     )
-    return Argument(dt.from_numpy(leaf.dtype), shape, Kind.ARRAY, k, root.shape, layout, writable)
+    is_swapped = isinstance(leaf, np.ndarray) and not leaf.dtype.isnative
+    return Argument(dt.from_numpy(leaf.dtype), shape, Kind.ARRAY, k, root.shape, layout, writable, is_swapped)
 
 
 def _scalar_argument(leaf: Any, root: int) -> Argument:

@@ -44,6 +44,10 @@ def returned(
     _write(writes)
     as_lamina = any(isinstance(leaf, Array) for leaf in leaves)
     outputs = traced.leaves
+    swapped = {leaf.memory for leaf in outputs if isinstance(leaf, Output) and leaf.is_swapped and leaf.memory >= 0}
+    results = [
+        held.byteswap().view(held.dtype.newbyteorder()) if i in swapped else held for i, held in enumerate(results)
+    ]
 
     def seen(memory: np.ndarray, leaf: Output) -> np.ndarray:
         shift = sum(int(results[place]) * stride for place, stride in leaf.shifts)

@@ -59,7 +59,7 @@ def shortcut_of(
     args: Sequence[Any], compiled: Compiled, traced: Traced, params: Sequence[int | Root], guards: list[Guard]
 ) -> Shortcut | None:
     """The short way for calls like this one, whose trace is this; `None` where there is none."""
-    if traced.graph.updates or traced.contents or len(params) != len(args):
+    if traced.graph.updates or traced.contents or traced.tells_apart or len(params) != len(args):
         return None
     if not all(isinstance(leaf, Output) and _is_whole(leaf) for leaf in traced.leaves):
         return None
@@ -85,6 +85,7 @@ def shortcut_of(
 def _is_whole(leaf: Output) -> bool:
     """Whether a result is all of a memory of its own, as it is."""
     is_moved = leaf.layout is not None or leaf.recast is not None or leaf.shifts or leaf.lengths or leaf.is_frozen
+    is_moved = is_moved or leaf.is_swapped
     return leaf.memory >= 0 and not is_moved and leaf.choice is None and leaf.code < 0 and leaf.node.op != "parameter"
 
 
@@ -97,7 +98,7 @@ def form_of(args: Sequence[Any], traced: Traced, params: Sequence[int | Root], g
     The arguments are leaves, or `None`, which isn't traced.
     """
     graph = traced.graph
-    if traced.contents or (graph.updates and traced.captured) or Array in map(type, args):
+    if traced.contents or traced.tells_apart or (graph.updates and traced.captured) or Array in map(type, args):
         return None
     places = [place for place, arg in enumerate(args) if arg is not None]  # of the leaves
     taken = [Taken(arg, None) for arg in args]
@@ -195,7 +196,11 @@ def _leaf(
         return None if then is None or otherwise is None else Choice(which, then, otherwise)
     if leaf.shifts or len(leaf.lengths) > 1:
         return None
-    if leaf.recast is not None or (leaf.kind is not Kind.ARRAY and leaf.layout is not None):
+    if (
+        leaf.recast is not None
+        or (leaf.is_swapped and leaf.memory >= 0)
+        or (leaf.kind is not Kind.ARRAY and leaf.layout is not None)
+    ):
         return None
     if leaf.node.op == "parameter" and isinstance(params[leaf.node.args[0]], int):
         place = places[params[leaf.node.args[0]]]

@@ -509,6 +509,18 @@ def test_a_mapped_file_is_an_array(tmp_path) -> None:
     assert same is x
 
 
+def test_which_arrays_are_one_is_asked_at_each_call() -> None:
+    def program(x, y):
+        return x is y, x is not y, x + 1 if x is y else x + y
+
+    x, y = np.ones(2), np.full(2, 5.0)
+    for compiler in ("evaluator", "native"):
+        f = lamina.defn(program, compiler=compiler)
+        for args in ((x, y), (x, x), (x, y), (y, y), (x, x), (y, x), (x, x[:]), (y, y)):
+            for came, expected in zip(f(*args), program(*args), strict=True):
+                np.testing.assert_array_equal(came, expected)
+
+
 # What comes out
 
 

@@ -17,6 +17,7 @@ from lamina.expr.containers import map_leaves
 from lamina.numpy_protocol.table import TABLE, by_function
 from lamina.operators import FUNCTIONS, Operators, untraced_write
 from lamina.trace.bounded import Bounded
+from lamina.trace.byte_order import with_byte_order
 from lamina.trace.function import boundary, eager
 from lamina.trace.lengths import rule_for
 from lamina.trace.scope import current
@@ -87,7 +88,7 @@ FUNCTIONS["array_function"] = array_function
 def _call(name: str, meaning: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     name = f"np.{name}"
     with boundary(name):
-        return meaning(*args, **kwargs) if current() is not None else eager(name, meaning, *args, **kwargs)
+        return (with_byte_order if current() is not None else eager)(name, meaning, *args, **kwargs)
 
 
 def _by_numpy(name: str, func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

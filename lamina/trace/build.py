@@ -129,6 +129,8 @@ def captured(array: Any) -> Value:
         writable = isinstance(array, np.ndarray) and array.flags.writeable
         root.note_shared(array)
         cell = root.captured_cells[node] = root.new_cell(node, writable, array)
+        cell.is_swapped = isinstance(array, np.ndarray) and not array.dtype.isnative
+        root.has_swapped |= cell.is_swapped
     return Value.alias(cell, layout)
 
 

@@ -127,6 +127,8 @@ def is_same(a: Any, b: Any) -> Any:
         choice = choice_at(one) if a is not b and is_array(one) else None
         if choice is not None:
             return choice.holds(lambda side, other=other: is_same(side, other))  # type: ignore[misc]
+    if is_array(a) and is_array(b):
+        scope_now().root.tells_apart = True
     return a is b
 
 

@@ -17,6 +17,7 @@ from lamina.expr import Expr, Graph
 from lamina.expr.containers import flatten, unflatten
 from lamina.operators import FUNCTIONS
 from lamina.trace.aliasing import may_alias
+from lamina.trace.byte_order import with_byte_order
 from lamina.trace.lengths import rule_for
 from lamina.trace.scope import Scope, current, user_source
 from lamina.trace.value import Value
@@ -46,7 +47,7 @@ def function(body: Callable[P, Any], name: str | None = None) -> Callable[P, Any
             return traced(*args, **kwargs)  # called by the body of another one
         with boundary(public_name):
             if current() is not None:
-                return traced(*args, **kwargs)
+                return with_byte_order(public_name, traced, *args, **kwargs)
             return eager(public_name, body, *args, **kwargs)
 
     FUNCTIONS[public_name] = public

@@ -46,10 +46,11 @@ class Cell:
     """Memory behind traced arrays, known by identity. What it holds is a node, its version, which each scope keeps.
 
     The node's C order is the order of the memory; `start` is what it held at first. A cell that isn't writable is
-    somebody's read-only array, and `array` is the captured array whose memory it is.
+    somebody's read-only array, and `array` is the captured array whose memory it is. One that `is_swapped` has its
+    bytes in the other order where the caller sees it.
     """
 
-    __slots__ = ("array", "home", "serial", "start", "writable")
+    __slots__ = ("array", "home", "is_swapped", "serial", "start", "writable")
 
     def __init__(self, home: "Scope", start: Expr, writable: bool = True, array: Any = None) -> None:
         self.home = home
@@ -57,6 +58,7 @@ class Cell:
         self.start = start
         self.writable = writable
         self.array = array
+        self.is_swapped = False
 
     @property
     def memories(self) -> "list[Cell]":
@@ -116,6 +118,8 @@ class Scope:
     generators : the generators of random numbers that the program makes, by id, of a root scope.
     funs : what `lamina.trace.control` has traced of each function and structure, of a root scope.
     facts, representatives : what `lamina.trace.affine` knows of integers, and which nodes are equal, of a root scope.
+    tells_apart : whether the program has asked which of two arrays is which, of a root scope.
+    has_swapped : whether the bytes of some array are in the other order, of a root scope.
     is_eager : of a root scope whose nodes are evaluated as it ends: what its captured arrays held isn't remembered.
     """
 
@@ -140,6 +144,8 @@ class Scope:
         self.given: list[Any] = []
         self.seen_arrays: dict[int, tuple[Any, Any]] = {}
         self.undo: list[Callable[[], Any]] = []
+        self.tells_apart = False
+        self.has_swapped = False
         self.risks = 0  # nodes that may raise at run time, of a root scope
         self.few = 1  # turns of the loops around, unrolled for being few, one times another, of a root scope
         self._tensors: dict[int, _Captured] = {}

@@ -57,6 +57,7 @@ class Argument(NamedTuple):
     memory: tuple[int, ...] = ()  # the memory's own shape
     layout: Layout | None = None  # where the leaf's elements are in it; None: it is all of it
     is_writable: bool = True
+    is_swapped: bool = False  # whether its bytes are in the other order
 
 
 class Output(NamedTuple):
@@ -72,6 +73,7 @@ class Output(NamedTuple):
     lengths: tuple[tuple[int, int], ...] = ()  # results that cut it, each along an axis
     is_frozen: bool = False  # whether it is read-only
     recast: np.dtype | None = None  # the dtype as which it sees the memory, where that is of another
+    is_swapped: bool = False  # whether its bytes are to be in the other order
 
 
 class Traced(NamedTuple):
@@ -87,6 +89,7 @@ class Traced(NamedTuple):
     captured: list[Any]  # the arrays from outside that it reads or writes
     contents: list[Content]  # what it was traced for
     notes: list[Note]  # what was decided on the way
+    tells_apart: bool  # whether it hangs on which arguments are one array
 
 
 def stage(name: str, call: Callable[[list[Any]], Any], leaves: Sequence[Any], arrays: Sequence[Any] = ()) -> Traced:
@@ -135,7 +138,7 @@ def stage(name: str, call: Callable[[list[Any]], Any], leaves: Sequence[Any], ar
     if updates and scope.shared:
         raise Untraceable(f"{scope.shared[0]}, and one of them is written; pass both as arguments")
     graph = Graph(params, tuple(outputs), tuple(effects), name, tuple(news))
-    return Traced(graph, results, structure, scope.captured_arrays(), scope.contents, [*scope.notes])
+    return Traced(graph, results, structure, scope.captured_arrays(), scope.contents, [*scope.notes], scope.tells_apart)
 
 
 def _expect_own_generators(scope: Scope, returned: Sequence[Any]) -> None:
@@ -156,6 +159,8 @@ def _given(argument: Argument, scope: Scope, cells: dict[int, Cell], writable: s
     if cell is None:
         param = scope.param(argument.dtype, argument.memory)
         cell = cells[argument.root] = scope.new_cell(param, argument.root in writable)
+        cell.is_swapped = argument.is_swapped
+        scope.has_swapped |= argument.is_swapped
     value = Value.alias(cell, argument.layout)
     value.is_frozen = cell.writable and not argument.is_writable  # another argument may write what this one may not
     return value
@@ -228,7 +233,16 @@ class _Results:
             shown = self.scope.emit("copy", node) if may_alias(node, self.not_ours) else node
         shifts = tuple((self.keep(node_of(by)), stride) for by, stride in value.shifts)
         recast = None if value.dtype == self.scope.read(cell).dtype else value.dtype.numpy
-        return Output(value.kind, shown, place, value.layout, shifts=shifts, is_frozen=value.is_frozen, recast=recast)
+        return Output(
+            value.kind,
+            shown,
+            place,
+            value.layout,
+            shifts=shifts,
+            is_frozen=value.is_frozen,
+            recast=recast,
+            is_swapped=cell.is_swapped,
+        )
 
 
 def _is_array(leaf: Any) -> bool:

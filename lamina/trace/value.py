@@ -59,6 +59,8 @@ def _operator(name: str, op: str) -> None:
         operands = (*others, self) if reflected else (self, *others)
         if all(map(_is_number, operands)) or (op in _OF_COMPLEX and _is_complex_with_float(*operands)):
             return FUNCTIONS["number_operator"](op, *operands)
+        if op == "conj" and self.kind is Kind.ARRAY and self.dtype.kind != "complex":
+            return self
         if name == "__pow__" and self.dtype is dt.bool and _is_two(*others):
             self = FUNCTIONS["astype"](self, dt.int8)  # NumPy squares what has the power 2, and bools as int8
         result = inherited(self, *others)
@@ -448,4 +450,5 @@ class Value(Operators):
 for _name, _keys in KEYS.items():
     if _name.startswith("__") and len(_keys) == 1 and _keys[0] not in ("getitem", "matmul"):
         _operator(_name, _keys[0])
-_operator("conjugate", "conj")
+for _name in ("conj", "conjugate"):
+    _operator(_name, "conj")
