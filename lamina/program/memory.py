@@ -16,7 +16,7 @@ from typing import NamedTuple
 from lamina.expr import OPS, Family
 from lamina.program.fuse import stages
 from lamina.program.record import Block, Check, Cond, Copy, Instruction, Kernel, Library, Program, Store, Term, While
-from lamina.program.turns import written_there
+from lamina.program.turns import carried, in_pairs, written_there
 
 _NEVER = 1 << 60
 _SURE = frozenset({Family.CUMULATIVE, Family.SORTING, Family.CONTRACTION})  # ops that never raise
@@ -90,6 +90,7 @@ class _Planner:
         self.written = written
         self.apart = apart  # what loops carry in memory of its own
         self.exchanged: set[int] = set()  # what loops carry in an argument's memory, and leave elsewhere
+        self.partners: dict[int, int] = {}  # what loops carry, and leave where it changes places with that alone
         self.parents = list(range(len(program.buffers)))
         self.members = [{buffer} for buffer in self.parents]  # the buffers of each memory
         # memory that isn't ours to write: arguments', captured arrays', and what a loop only reads
@@ -117,7 +118,9 @@ class _Planner:
             outputs.append(output)
         block = Block(tuple(instructions), tuple(outputs))
         memory = [self.find(buffer) for buffer in range(len(self.program.buffers))]
-        if _may_fail(block, {memory[param] for param in self.written}, memory, set()):
+        direct = {memory[param] for param in self.written}
+        direct |= {memory[output] for param, output in self.partners.items() if memory[param] in direct}
+        if _may_fail(block, direct, memory, set()):
             return None
         return Planned(replace(self.program, block=block), memory, self.written)
 
@@ -294,11 +297,16 @@ class _Planner:
         taken = {self.find(param) for param, is_kept in zip(loop.params, stays, strict=True) if is_kept}
         taken |= self.borrowed | {self.find(buffer) for buffer in _written(condition)}
         body = self._apart(body, stays, taken, "a loop carries it on its own")
-        done.append(replace(loop, condition=condition, body=body))
+        loop = replace(loop, condition=condition, body=body)
+        done.append(loop)
         direct = {self.find(buffer) for buffer in self.written}
+        pairs = in_pairs(carried(loop, self.find, self.program.buffers))
         moved = []
         for result, param, output in zip(loop.results, loop.params, body.outputs, strict=True):
-            if self.find(param) == self.find(output) or self.program.buffers[param].numel == 1:
+            is_there = self.find(param) == self.find(output) or self.program.buffers[param].numel == 1
+            if self.find(param) in pairs:
+                self.partners[param] = output
+            if is_there or param in self.partners:
                 self._take(result, param, last)
             else:
                 moved.append((result, param))

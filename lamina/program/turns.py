@@ -3,11 +3,15 @@
 A stencil needs the old elements while it computes the new ones, so these go into a buffer, and from there into the
 array. In a loop they may as well go into a second array at once, with which the first one changes places: outside the
 part that is written both have the same elements from the start, and keep them.
+
+Where two memories change places and nothing else takes part, what the loop leaves is in the param's own when it ends:
+it is copied there if the turns were odd in number.
 """
 
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
-from lamina.program.record import Block, Kernel, Store
+from lamina.program.record import Block, Buffer, Kernel, Store, While
 
 
 def written_there(body: Block, param: int, output: int) -> Block | None:
@@ -43,6 +47,23 @@ def written_there(body: Block, param: int, output: int) -> Block | None:
     done[origin[0]] = replace(first, stores=stores)
     done[place : place + 1] = [replace(last, stores=tuple(others))] if others else []
     return Block(tuple(done), body.outputs)
+
+
+def carried(loop: While, memory_of: Callable[[int], int], buffers: Sequence[Buffer]) -> dict[int, int]:
+    """Where a turn leaves arrays, by the memory in which the next one looks for them, if that is another."""
+    ends = zip(loop.params, loop.body.outputs, strict=True)
+    arrays = {memory_of(param): memory_of(output) for param, output in ends if buffers[param].numel != 1}
+    return {param: output for param, output in arrays.items() if param != output}
+
+
+def in_pairs(moves: Mapping[int, int]) -> dict[int, int]:
+    """Those that a turn leaves in a memory of no other's: these two change places, and no third has part in it.
+
+    >>> in_pairs({1: 2, 3: 4, 4: 5})
+    {1: 2}
+    """
+    outputs = set(moves.values())
+    return {param: output for param, output in moves.items() if output not in moves and param not in outputs}
 
 
 def _store_of(body: Block, buffer: int) -> tuple[int, Store] | None:

@@ -38,6 +38,7 @@ from lamina.program.record import (
     blocks_of,
     instructions_of,
 )
+from lamina.program.turns import carried, in_pairs
 
 SIGNATURE = ir.FunctionType(STATUS, [POINTER, POINTER, POINTER, INDEX])
 ALIGNMENT = 64
@@ -300,9 +301,11 @@ class Segment:
         self.b = ir.IRBuilder(function.append_basic_block("entry"))
         self.fail = self.module.failing(self.status)
         self.variables: dict[int, Value] = {}  # of each memory: where its pointer is; of a local scalar: where it is
+        self.homes: dict[int, Value] = {}  # where others look for the memories that they know
         for place, memory in enumerate(self.external):
             cell = self.b.load(self.b.gep(self.cells, [INDEX(place)], source_etype=POINTER), typ=POINTER)
-            self._variable(memory, self.b.load(cell, typ=POINTER))
+            self.homes[memory] = self.b.load(cell, typ=POINTER)
+            self._variable(memory, self.homes[memory])
         for memory in self.locals:
             self.variables[memory] = self.b.alloca(in_memory(self.module.buffers[memory].dtype))
         for memory, offset in self.places.items():
@@ -441,27 +444,37 @@ class Segment:
         b.cbranch(self._predicate(loop.condition.outputs[0]), turn, after)
         b.position_at_end(turn)
         self._block(loop.body)
-        self._carry(loop)
+        arrays = carried(loop, self.module.memory.__getitem__, self.module.buffers)
+        self._carry(loop, arrays)
         b.branch(head)
         b.position_at_end(after)
+        for param, output in in_pairs(arrays).items():
+            if param in self.homes:
+                self._settle(param, output)
 
-    def _carry(self, loop: While) -> None:
+    def _carry(self, loop: While, arrays: dict[int, int]) -> None:
         """What a turn leaves becomes what the next one starts from."""
         memory, b = self.module.memory, self.b
-        scalars, arrays = [], {}
+        scalars = []
         for param, output in zip(loop.params, loop.body.outputs, strict=True):
-            if memory[param] == memory[output]:
-                continue
-            if self.module.is_scalar(memory[param]):
+            if memory[param] != memory[output] and self.module.is_scalar(memory[param]):
                 kind = in_memory(self.module.buffers[param].dtype)
                 scalars.append((b.load(self._of(output), typ=kind), param))
-            else:
-                arrays[memory[param]] = memory[output]
         for value, param in scalars:
             b.store(value, self._of(param))
-        pointers = {each: self._pointer(each) for each in (*arrays, *arrays.values())}
-        for target, origin in exchanges(arrays).items():
-            b.store(pointers[origin], self.variables[target])
+        self._exchange(exchanges(arrays))
+
+    def _exchange(self, moves: dict[int, int]) -> None:
+        """Each of these memories is from now on where another was."""
+        pointers = {each: self._pointer(each) for each in moves}
+        for target, origin in moves.items():
+            self.b.store(pointers[origin], self.variables[target])
+
+    def _settle(self, param: int, output: int) -> None:
+        """What a loop leaves is where others look for it, also if it has changed places an odd number of times."""
+        with self.b.if_then(self.b.icmp_unsigned("!=", self._pointer(param), self.homes[param])):
+            self._exchange({param: output, output: param})
+            self._copy(param, output)
 
 
 def exchanges(carried: dict[int, int]) -> dict[int, int]:

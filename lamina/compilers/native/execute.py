@@ -23,6 +23,7 @@ from lamina.expr.tree import operands
 from lamina.layout import Layout
 from lamina.program.memory import Planned
 from lamina.program.record import Block, Check, Cond, Instruction, Library, Site, While, blocks_of
+from lamina.program.turns import in_pairs
 from lamina.roots import placed
 from lamina.threads import get_num_threads
 
@@ -172,18 +173,25 @@ class _Executable:
         pairs = zip(loop.params, loop.body.outputs, strict=True)
         carried = {self.memory[p]: self.memory[o] for p, o in pairs if self.memory[p] != self.memory[o]}
         moves = list(exchanges(carried).items())
+        given = {self.memory[buffer] for buffer in self.program.params}
+        settled = [pair for pair in in_pairs(carried).items() if pair[0] in given]
 
         def step(slots: Slots) -> None:
+            homes = [slots[param] for param, _ in settled]
             while True:
                 for each in condition:
                     each(slots)
                 if not slots[predicate]:
-                    return
+                    break
                 for each in body:
                     each(slots)
                 held = [slots[origin] for _, origin in moves]
                 for (target, _), array in zip(moves, held, strict=True):
                     slots[target] = array
+            for (param, output), home in zip(settled, homes, strict=True):
+                if slots[param] is not home:
+                    home[...] = slots[param]
+                    slots[param], slots[output] = home, slots[param]
 
         return step
 
