@@ -13,10 +13,10 @@ import numpy as np
 
 from lamina import dtype as dt
 from lamina.operators import FUNCTIONS
-from lamina.trace import arranged
+from lamina.trace import arranged, ranked
 from lamina.trace.affine import greater, greatest, integer, is_at_least, is_same, minus, value_of
 from lamina.trace.bounded import Bounded, cut, transposed
-from lamina.trace.build import broadcast_to, constant, emit, perform_check, reshape
+from lamina.trace.build import broadcast_to, constant, emit, perform_check
 from lamina.trace.fitting import (
     Shape,
     aligned,
@@ -32,7 +32,7 @@ from lamina.trace.fitting import (
 from lamina.trace.picked import count_of, expect_mask, gathered, holds_places, nonzero, scattered, taken
 from lamina.trace.reduction import axes_of, axis_of
 from lamina.trace.shapes import along
-from lamina.trace.value import Kind, Value
+from lamina.trace.value import Value
 from lamina.trace.windows import is_undecided_integer, note_length, window
 
 Rule = Callable[..., Any]
@@ -148,31 +148,6 @@ def _limit(dtype: dt.DType, is_high: bool) -> Any:
     if dtype.kind == "bool":
         return is_high
     return int(dtype.max if is_high else dtype.min)
-
-
-def _median(x: Any, **options: Any) -> Any:
-    """The mean of the two elements in the middle; NaN of none, and where one is NaN, which is last then."""
-    if type(x) is not Bounded or options or x.ndim != 1 or x.dtype.kind != "float":
-        return NotImplemented
-    length, ordered, nan = x.lengths[0], FUNCTIONS["sort"](x), constant(math.nan, x.dtype, Kind.SCALAR)
-    if not x.value.shape[0]:
-        return nan
-    places = emit("iota", x.value.shape[0], dt.int64)
-
-    def at(place: Value) -> Value:
-        # the only one of all up to the length, beyond which nobody need sort
-        alone = FUNCTIONS["where"](FUNCTIONS["equal"](places, place), ordered.value, -math.inf)
-        return emit("max", filled(alone, x.lengths, -math.inf), (0,), kind=Kind.SCALAR)
-
-    two = constant(2, dt.int64)
-    low, high = (
-        at(emit("floor_divide", emit("subtract", length, constant(1, dt.int64)), two)),
-        at(emit("floor_divide", length, two)),
-    )
-    middle = FUNCTIONS["mean"](emit("concat", (reshape(low, (1,)), reshape(high, (1,))), 0))
-    is_nan = emit("isnan", at(emit("subtract", length, constant(1, dt.int64))))
-    is_none = emit("equal", length, constant(0, dt.int64))
-    return emit("where", emit("logical_or", is_nan, is_none), nan, middle, kind=Kind.SCALAR)
 
 
 def _last(dtype: dt.DType) -> Any:
@@ -399,6 +374,7 @@ _ELEMENTWISE = """
 """
 RULES: dict[str, Rule] = {
     **arranged.RULES,
+    **ranked.RULES,
     **{name: _elementwise(name) for name in _ELEMENTWISE.split()},
     **{
         name: _mapped(name)
@@ -417,7 +393,6 @@ RULES: dict[str, Rule] = {
     "getitem": _getitem,
     "nonzero": _nonzero,
     "norm": _norm,
-    "np.median": _median,
     "outer": _outer,
     "np.outer": _outer,
     "np.cumprod": _cumulative("cumulative_prod"),
