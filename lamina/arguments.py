@@ -15,6 +15,7 @@ from lamina import dtype as dt
 from lamina.array import Array, asarray, to_numpy
 from lamina.expr.containers import containers_in, flatten, paths_of, unflatten
 from lamina.layout import Layout
+from lamina.layout.limits import has_64_bits
 from lamina.roots import Member, Root, memory_of, roots_of
 from lamina.trace import python
 from lamina.trace.build import NUMBER_DTYPES
@@ -40,7 +41,7 @@ def signature_of(leaf: Any) -> Any:
         return kind, leaf.dtype, leaf.layout
     if kind in NUMBER_DTYPES:
         # an integer beyond 64 bits can't be traced, so its value decides
-        return kind if kind is not int or -(2**63) <= leaf < 2**63 else (kind, leaf)
+        return kind if _is_number(leaf) else (kind, leaf)
     if isinstance(leaf, np.ndarray):
         return kind, leaf.dtype, leaf.shape, leaf.flags.writeable, leaf.strides
     if isinstance(leaf, np.generic):
@@ -61,7 +62,7 @@ def number_key(leaf: Any) -> Any:
 
 
 def _is_number(leaf: Any) -> bool:
-    return type(leaf) in NUMBER_DTYPES and (type(leaf) is not int or -(2**63) <= leaf < 2**63)
+    return type(leaf) in NUMBER_DTYPES and (type(leaf) is not int or has_64_bits(leaf))
 
 
 def is_traced(leaf: Any) -> bool:

@@ -16,6 +16,10 @@ from lamina.layout import Layout
 
 Shape = tuple[int, ...]
 
+# NumPy's flags of an array
+ALIGNED, WRITABLE = 0x0100, 0x0400
+BEHAVED = 0x0001 | ALIGNED  # contiguous in C order, too
+
 
 class Member(NamedTuple):
     """An argument of a root: its place among the arrays, and what it sees of the root's memory (`None`: all)."""

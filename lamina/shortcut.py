@@ -15,14 +15,14 @@ from lamina.compilers import Compiled
 from lamina.compilers.direct import Choice, Form, Given, Leaf, Made, Part, Taken, Thing, View, Written
 from lamina.expr.containers import containers_in
 from lamina.layout import Layout
+from lamina.layout.limits import has_64_bits
 from lamina.results import is_all_of, is_of_kind
-from lamina.roots import Member, Root
+from lamina.roots import BEHAVED, WRITABLE, Member, Root
 from lamina.trace.guards import Guard
 from lamina.trace.staging import Output, Traced
 from lamina.trace.value import Kind
 
-_BEHAVED = 0x0001 | 0x0100  # NumPy's flags of an array that is C-contiguous and aligned
-_FORM = _BEHAVED | 0x0400  # and writable
+_FORM = BEHAVED | WRITABLE
 _NUMBERS = frozenset({bool, int, float})
 
 
@@ -45,10 +45,10 @@ def key_of(args: Sequence[Any]) -> tuple[Any, ...] | None:
         kind = type(arg)
         if kind is np.ndarray:
             flags = arg.flags.num
-            if flags & _BEHAVED != _BEHAVED:
+            if flags & BEHAVED != BEHAVED:
                 return None
             key.append((arg.dtype, arg.shape, flags & _FORM))
-        elif kind in _NUMBERS and (kind is not int or -(2**63) <= arg < 2**63):
+        elif kind in _NUMBERS and (kind is not int or has_64_bits(arg)):
             key.append(kind)
         else:
             return None

@@ -31,6 +31,15 @@ class IndexRangeError(ValueError, IndexError):
     """
 
 
+def has_64_bits(number: int) -> bool:
+    """Whether an integer is one of 64 bits.
+
+    >>> has_64_bits(2**63 - 1), has_64_bits(2**63)
+    (True, False)
+    """
+    return INT_MIN <= number <= INT_MAX
+
+
 def show(value: int | tuple[int, ...]) -> str:
     """``value`` as Python writes it, shortened where that would be pages long.
 
@@ -60,7 +69,7 @@ def any_integer(value: SupportsIndex, what: str) -> int:
 def integer(value: SupportsIndex, what: str) -> int:
     """`any_integer` in the signed 64-bit range; raises `ValueError` outside it."""
     number = any_integer(value, what)
-    if not INT_MIN <= number <= INT_MAX:
+    if not has_64_bits(number):
         raise ValueError(f"{what} is {show(number)}, outside the signed 64-bit range")
     return number
 
@@ -104,7 +113,7 @@ def integers(values: Sequence[SupportsIndex], what: str) -> tuple[int, ...]:
     """`any_integers` in the signed 64-bit range; raises `ValueError` if one lies outside it."""
     numbers = any_integers(values, what)
     for i, number in enumerate(numbers):
-        if not INT_MIN <= number <= INT_MAX:
+        if not has_64_bits(number):
             raise ValueError(f"{what}[{i}] is {show(number)}, outside the signed 64-bit range")
     return numbers
 

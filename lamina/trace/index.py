@@ -16,6 +16,7 @@ import numpy as np
 from lamina import dtype as dt
 from lamina.array import Array, asarray
 from lamina.layout import Layout, move
+from lamina.layout.limits import has_64_bits
 from lamina.trace.affine import is_at_least
 from lamina.trace.aliasing import is_recast
 from lamina.trace.bounded import Bounded
@@ -144,7 +145,7 @@ def _entry(thing: Any) -> Any:
 
 
 def _within_64_bits(number: int) -> int:
-    if not -(2**63) <= number < 2**63:
+    if not has_64_bits(number):
         raise IndexError(_NO_INDEX)
     return number
 

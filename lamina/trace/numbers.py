@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from lamina import dtype as dt
+from lamina.layout.limits import INT_MAX, INT_MIN, has_64_bits
 from lamina.operators import FUNCTIONS
 from lamina.trace.affine import is_at_least
 from lamina.trace.build import (
@@ -34,7 +35,6 @@ from lamina.trace.build import (
 )
 from lamina.trace.value import Kind, Value
 
-_LOW, _HIGH = -(2**63), 2**63 - 1
 _LIMITED = "a Python integer in a compiled function is limited to 64 bits"
 _OUT_OF_RANGE = "Numerical result out of range"
 
@@ -109,7 +109,7 @@ def as_python(value: Value) -> Value:
     if value.shape:
         raise TypeError("only 0-dimensional arrays can be converted to Python scalars")
     if value.dtype == dt.uint64:
-        perform_check(_emit("less_equal", value, constant(_HIGH, dt.uint64)), OverflowError, _LIMITED)
+        perform_check(_emit("less_equal", value, constant(INT_MAX, dt.uint64)), OverflowError, _LIMITED)
     return with_kind(to_dtype(value, _PYTHONS[value.dtype.kind]), Kind.NUMBER)
 
 
@@ -130,7 +130,7 @@ def _result_type(op: str, *types: type) -> type:
 
 def _beyond_int64(op: str, x: Any, y: Any) -> Value | None:
     """The result where an operand is an integer that int64 doesn't hold; `None` where none is."""
-    big = next((number for number in (x, y) if type(number) is int and not _LOW <= number <= _HIGH), None)
+    big = next((number for number in (x, y) if type(number) is int and not has_64_bits(number)), None)
     if big is None:
         return None
     other = as_value(y if big is x else x)
@@ -195,31 +195,31 @@ def _bounded(op: str, x: Value, y: Value) -> Value:
     elif known_x is not None:
         _check_range(y, *_RANGE["from" if op == "subtract" else op](known_x))
     elif op == "multiply" and node_of(x) is node_of(y):
-        _check_range(x, -math.isqrt(_HIGH), math.isqrt(_HIGH))
-    elif not (is_at_least(result, _LOW) and is_at_least(_HIGH, result)):
+        _check_range(x, -math.isqrt(INT_MAX), math.isqrt(INT_MAX))
+    elif not (is_at_least(result, INT_MIN) and is_at_least(INT_MAX, result)):
         perform_check(_FITS[op](x, y, result), OverflowError, _LIMITED)
     return result
 
 
 def _check_range(x: Value, low: int, high: int) -> None:
-    if low > _LOW and not is_at_least(x, low):
+    if low > INT_MIN and not is_at_least(x, low):
         perform_check(_emit("greater_equal", x, _int(low)), OverflowError, _LIMITED)
-    if high < _HIGH and not is_at_least(high, x):
+    if high < INT_MAX and not is_at_least(high, x):
         perform_check(_emit("less_equal", x, _int(high)), OverflowError, _LIMITED)
 
 
 def _product_range(number: int) -> tuple[int, int]:
     if number == 0:
-        return _LOW, _HIGH
-    edges = (_LOW, _HIGH) if number > 0 else (_HIGH, _LOW)
+        return INT_MIN, INT_MAX
+    edges = (INT_MIN, INT_MAX) if number > 0 else (INT_MAX, INT_MIN)
     return -(-edges[0] // number), edges[1] // number
 
 
 # For which x an operation with a known number is in range; "from" is the number less x.
 _RANGE: dict[str, Callable[[int], tuple[int, int]]] = {
-    "add": lambda number: (_LOW - min(number, 0), _HIGH - max(number, 0)),
-    "subtract": lambda number: (_LOW + max(number, 0), _HIGH + min(number, 0)),
-    "from": lambda number: (number - _HIGH, number - _LOW),
+    "add": lambda number: (INT_MIN - min(number, 0), INT_MAX - max(number, 0)),
+    "subtract": lambda number: (INT_MIN + max(number, 0), INT_MAX + min(number, 0)),
+    "from": lambda number: (number - INT_MAX, number - INT_MIN),
     "multiply": _product_range,
 }
 
@@ -242,7 +242,7 @@ def _difference_fits(x: Value, y: Value, result: Value) -> Value:
 def _product_fits(x: Value, y: Value, result: Value) -> Value:
     # dividing back finds every overflow but that of -1 * -2**63, whose quotient wraps too
     back = _emit("equal", _emit("floor_divide", result, x), y)
-    wrapped = _both(_emit("equal", x, _int(-1)), _emit("equal", y, _int(_LOW)))
+    wrapped = _both(_emit("equal", x, _int(-1)), _emit("equal", y, _int(INT_MIN)))
     return _either(_emit("equal", x, _int(0)), _both(back, _not(wrapped)))
 
 
@@ -271,14 +271,14 @@ def _floor_divide(op: str, x: Value, y: Value) -> Value:
         return _emit(op, x, y)
     _check_divisor(y, "integer division or modulo by zero" if op == "floor_divide" else "integer modulo by zero")
     if op == "floor_divide" and _number(y) in (None, -1):
-        wrapped = _both(_emit("equal", x, _int(_LOW)), _emit("equal", y, _int(-1)))
+        wrapped = _both(_emit("equal", x, _int(INT_MIN)), _emit("equal", y, _int(-1)))
         perform_check(_not(wrapped), OverflowError, _LIMITED)
     return _emit(op, x, y)
 
 
 def _magnitude(op: str, x: Value) -> Value:
     if x.dtype == dt.int64:
-        _check_range(x, _LOW + 1, _HIGH)
+        _check_range(x, INT_MIN + 1, INT_MAX)
     result = _emit("abs", x)
     if x.dtype == dt.complex128:
         _check_finite("absolute value too large", result, x)
@@ -287,7 +287,7 @@ def _magnitude(op: str, x: Value) -> Value:
 
 def _negative(op: str, x: Value) -> Value:
     if x.dtype == dt.int64:
-        _check_range(x, _LOW + 1, _HIGH)
+        _check_range(x, INT_MIN + 1, INT_MAX)
     return _emit("negative", x)
 
 
@@ -488,7 +488,7 @@ _FROM_BELOW = {"less": "less", "less_equal": "less", "greater": "greater_equal",
 
 def _compare_float_literal(op: str, whole: Value, number: float) -> Value:
     """An int64 with a known float, exactly."""
-    if not _LOW <= number < 2.0**63:  # NaN too
+    if not INT_MIN <= number < 2.0**63:  # NaN too
         return constant(COMPARISONS[op](0, number), dt.bool)
     if number.is_integer():
         return _emit(op, whole, _int(int(number)))

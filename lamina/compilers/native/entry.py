@@ -20,13 +20,14 @@ from lamina.compilers.native import jit
 from lamina.compilers.native.entry_code import NAME, text
 from lamina.compilers.native.entry_format import API, NUMPY_API, SCRATCH, Case, Field, Kind, Read, Row
 from lamina.compilers.native.fingerprint import Unforeseen, sources
+from lamina.layout.limits import has_64_bits
 from lamina.program.record import Block, Copy, Kernel, instructions_of
+from lamina.roots import ALIGNED, WRITABLE
 from lamina.threads import address_of_num_threads
 from lamina.trace import value
 from lamina.trace.guards import Guard
 from lamina.trace.mixed import decoded
 
-_ALIGNED, _WRITABLE = 0x0100, 0x0400  # flags of NumPy's
 _LONG = 1 << 16  # additions, for which it is worth it to let other threads run meanwhile
 
 
@@ -269,14 +270,14 @@ def _argument_row(tables: Tables, taken: Taken) -> tuple[int, int, int, int]:
         return Kind.SAME, taken.same_as, 0, 0
     if kind is np.ndarray:
         which, place = (Kind.ARRAY, 0) if taken.beside is None else (Kind.BESIDE, taken.beside)
-        return which, _form(tables, like, _ALIGNED | _WRITABLE), -taken.before, place
+        return which, _form(tables, like, ALIGNED | WRITABLE), -taken.before, place
     if taken.param is not None and kind in _NUMBERS:
         return _NUMBERS[kind], id(kind), id(True), 0
     if taken.param is not None and kind in _SCALARS:
         return Kind.SCALAR, id(kind), 0, 0
     if taken.param is None and kind is float:
         return Kind.THIS_FLOAT, id(kind), struct.unpack("q", struct.pack("d", like))[0], 0
-    if taken.param is None and kind is int and -(2**63) <= like < 2**63:
+    if taken.param is None and kind is int and has_64_bits(like):
         return Kind.THIS_INT, id(kind), like, 0
     if taken.param is None and kind in _CONSTANTS:
         return Kind.THING, tables.thing(like), 0, 0
@@ -294,7 +295,7 @@ def _guard_row(tables: Tables, guard: Guard) -> tuple[int, ...]:
     how, owner, name, was = guard.place
     form, data = 0, 0
     if type(was) is np.ndarray:
-        form, data = _form(tables, was, _WRITABLE), was.__array_interface__["data"][0]
+        form, data = _form(tables, was, WRITABLE), was.__array_interface__["data"][0]
     read = Read[how]
     is_absent = was is None and read in (Read.DEFAULTS, Read.KEYWORD_DEFAULTS)  # which Python says of no object
     return read, tables.thing(owner), tables.thing(name), 0 if is_absent else tables.thing(was), form, data
@@ -409,7 +410,7 @@ def _made_leaf(
 
 def _view(tables: Tables, dtype: np.dtype, view: View, is_made: int, place: int) -> int:
     head = _array_row(tables, dtype, view.shape, view.strides)
-    return tables.table([*head, view.offset, _WRITABLE * view.is_writable, is_made, place])
+    return tables.table([*head, view.offset, WRITABLE * view.is_writable, is_made, place])
 
 
 _AS_NUMBER = {

@@ -24,13 +24,11 @@ from lamina.layout import Layout
 from lamina.program.memory import Planned
 from lamina.program.record import Block, Check, Cond, Instruction, Library, Site, While, blocks_of
 from lamina.program.turns import in_pairs
-from lamina.roots import placed
+from lamina.roots import BEHAVED, placed
 from lamina.threads import get_num_threads
 
 Slots = list[Any]
 Step = Callable[[Slots], None]
-
-_BEHAVED = 0x0001 | 0x0100  # NumPy's flags of an array that is C-contiguous and aligned
 
 
 def executable(planned: Planned) -> Callable[..., list[np.ndarray]]:
@@ -111,7 +109,7 @@ class _Executable:
     def _in_place(self, *arguments: np.ndarray) -> list[np.ndarray]:
         slots: Slots = [None] * len(self.buffers)
         for memory, array in zip(self.params, arguments, strict=True):
-            is_behaved = type(array) is np.ndarray and array.flags.num & _BEHAVED == _BEHAVED
+            is_behaved = type(array) is np.ndarray and array.flags.num & BEHAVED == BEHAVED
             slots[memory] = array if is_behaved else _behaved(array)
         for memory, tensor in self.tensors:
             slots[memory] = _behaved(tensor)
@@ -266,13 +264,13 @@ def _error(failure: Site | Check, values: Sequence[int]) -> BaseException:
 def _behaved(thing: Any) -> np.ndarray:
     """The elements of a scalar or an array of any kind, in C order and aligned; a copy where they aren't."""
     array = np.asarray(thing)
-    return array if array.flags.num & _BEHAVED == _BEHAVED else np.array(array, order="C")
+    return array if array.flags.num & BEHAVED == BEHAVED else np.array(array, order="C")
 
 
 def _own(array: np.ndarray, given: Sequence[np.ndarray]) -> np.ndarray:
     """A result in memory that is no argument's, for later steps may write it."""
     is_own = type(array) is np.ndarray and array.base is None and array.flags.writeable
-    is_own = is_own and array.flags.num & _BEHAVED == _BEHAVED and not any(array is each for each in given)
+    is_own = is_own and array.flags.num & BEHAVED == BEHAVED and not any(array is each for each in given)
     return array if is_own else np.array(array, order="C")
 
 
