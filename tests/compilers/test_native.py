@@ -519,6 +519,19 @@ def test_a_cast_to_an_integer_saturates_in_each_lane(floating, integer: str) -> 
         np.testing.assert_array_equal(cast(x[:size]), np.array(exact[:size], integer))
 
 
+@pytest.mark.parametrize("table", ["uint8", "int16", "bool", "float16", "float64", "complex64"])
+@pytest.mark.parametrize("index", ["uint8", "int8", "int32", "uint64"])
+def test_tables_by_indices_that_are_read(table: str, index: str, rng) -> None:
+    def picked(x: np.ndarray, i: np.ndarray, pairs: np.ndarray) -> Any:
+        return x[i], x[i[::-1]], x[pairs[:, 1]], x[pairs.T], np.where(i > 50, x[i], x[0])
+
+    x = rng.integers(0, 2 if table == "bool" else 100, 100).astype(table)
+    for count in (1, 7, 64, 201):
+        i, pairs = (rng.integers(0, 100, shape).astype(index) for shape in (count, (count, 3)))
+        for result, expected in zip(native(picked)(x, i, pairs), picked(x, i, pairs), strict=True):
+            np.testing.assert_array_equal(result, expected, strict=True)
+
+
 @pytest.mark.parametrize("function", [np.maximum, np.minimum, np.fmax, np.fmin])
 @pytest.mark.parametrize("bound", [1.5, np.inf, -np.inf, np.nan])
 def test_extremes_beside_a_number(function: Any, bound: float) -> None:

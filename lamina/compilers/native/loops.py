@@ -495,12 +495,10 @@ class _Nest:
         for arg, stride in zip(term.args, strides, strict=True):
             if stride is None:
                 conditions.append(arg)
-                continue
-            by = self.b.mul(self._value(arg), splat_constant(INDEX, self._count(arg), stride))
-            if self._count(arg) == 1:
-                start = self.b.add(start, by)
+            elif self._count(arg) == 1:
+                start = self.b.add(start, self.b.mul(self._value(arg), INDEX(stride)))
             else:
-                moving.append(by)
+                moving.append((arg, stride))
         mask, stride = self._where(conditions, lanes), self.at.lane_stride(layout) if lanes > 1 else 0
         element, is_plain = part_of(dtype), lanes > 1 and not moving and mask is None and self.at.is_whole
         if element is dtype:
@@ -521,8 +519,8 @@ class _Nest:
         places = []
         for lane in range(1 if lanes == 1 else self.at.rest or lanes):
             position = self.b.add(start, INDEX(lane * stride)) if stride else start
-            for by in moving:
-                position = self.b.add(position, self.b.extract_element(by, INDEX(lane)))
+            for arg, by in moving:
+                position = self.b.add(position, self.b.mul(self._in_lane(arg, lane), INDEX(by)))
             if mask is not None:
                 position = self._safe(position, mask if lanes == 1 else self.b.extract_element(mask, INDEX(lane)))
             places.append(position)
@@ -545,12 +543,22 @@ class _Nest:
         least = min(near)
         return -least, min(max(near), step - 1 + least)
 
-    def _places(self, start: Value, stride: int, moving: Sequence[Value]) -> Value:
+    def _places(self, start: Value, stride: int, moving: Sequence[tuple[Term, int]]) -> Value:
         """The position of each lane."""
         places = self._steps(start, stride, self.lanes)
-        for by in moving:
-            places = self.b.add(places, by)
+        for arg, by in moving:
+            places = self.b.add(places, self.b.mul(self._value(arg), splat_constant(INDEX, self.lanes, by)))
         return places
+
+    def _in_lane(self, term: Term, lane: int) -> Value:
+        """An index in one lane: what is only read is read alone, for less than it takes to get it out of a vector."""
+        read = term.args[0] if term.op == "within" else term
+        read = read.args[0] if read.op == "cast" else read
+        if read.op != "load" or read.args or read.dtype.kind not in ("signed", "unsigned") or self.at.mask is not None:
+            return self.b.extract_element(self._value(term), INDEX(lane))
+        buffer, layout, _ = read.static
+        place = self.b.add(self.at.start(layout), INDEX(lane * self.at.lane_stride(layout)))
+        return scalar.cast(Emit(self.b, read.dtype, 1), self.at.read(buffer, read.dtype, place), term.dtype)
 
     def _where(self, conditions: Sequence[Term], lanes: int) -> Value:
         """All of the conditions; None where there are none."""
