@@ -113,7 +113,10 @@ class _Nest:
         if not self.axes:
             return -1, 1
         axis = len(self.axes) - 1
-        used = [term.dtype for term in self.terms if term.op not in ("constant", "within", "position")]
+        # of places alone a few integers are computed, which may take two vectors
+        used = [
+            t.dtype for t in self.terms if t.op not in ("constant", "within") and (t.reads or t.dtype.kind == "float")
+        ]
         widest = max([narrow.computed_as(part_of(dtype)).numpy.itemsize for dtype in used], default=8)
         if self.kernel.is_ordered or any(d not in COMPUTED and d.numpy.itemsize >= 8 for d in used):
             return axis, 1
