@@ -10,6 +10,7 @@ each index of the space: a load from a buffer through a layout over the space, o
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, NamedTuple
 
 from lamina.dtype import DType
@@ -232,30 +233,29 @@ class Kernel:
     is_ordered: bool = False
     lengths: tuple[tuple[int, Term], ...] = ()  # by axis
 
-    @property
+    @cached_property
     def kept(self) -> Shape:
         """The extents of the axes that aren't reduced."""
         return tuple(extent for axis, extent in enumerate(self.space) if axis not in self.reduced)
 
-    @property
-    def terms(self) -> list[Term]:
+    @cached_property
+    def terms(self) -> tuple[Term, ...]:
         """What it computes, each after its args."""
         ends = [length for _, length in self.lengths]
-        return in_order(
-            [*ends, *(each for store in self.stores for each in (*(by for by, _ in store.shifts), store.term))]
-        )
+        stored = (each for store in self.stores for each in (*(by for by, _ in store.shifts), store.term))
+        return tuple(in_order([*ends, *stored]))
 
-    @property
+    @cached_property
     def may_fail(self) -> bool:
         """Whether an index or a length of it may be out of range."""
         return any(term.op == "within" for term in self.terms)
 
-    @property
+    @cached_property
     def reads(self) -> frozenset[int]:
         """The buffers it reads that it doesn't fill itself, bases included."""
         return self.loads - frozenset(self.writes)
 
-    @property
+    @cached_property
     def loads(self) -> frozenset[int]:
         """All buffers it reads, bases included."""
         read: frozenset[int] = frozenset().union(*[length.reads for _, length in self.lengths])
@@ -265,7 +265,7 @@ class Kernel:
                 read |= {store.base}
         return read
 
-    @property
+    @cached_property
     def writes(self) -> tuple[int, ...]:
         """The buffers it fills."""
         return tuple(store.buffer for store in self.stores)
@@ -364,7 +364,7 @@ class While:
     results: tuple[int, ...]
     source: Source | None = None
 
-    @property
+    @cached_property
     def reads(self) -> frozenset[int]:
         """The initial values, and captured arrays."""
         inside = frozenset(each for instruction in self.condition.instructions for each in instruction.writes)
@@ -387,7 +387,7 @@ class Cond:
     results: tuple[int, ...]
     source: Source | None = None
 
-    @property
+    @cached_property
     def reads(self) -> frozenset[int]:
         """The predicate, and what either block needs."""
         return frozenset({self.predicate}) | self.then.reads | self.otherwise.reads
