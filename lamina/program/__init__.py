@@ -6,5 +6,6 @@ from lamina.program.lower import lower
 from lamina.program.packed import packed
 from lamina.program.record import Program
 from lamina.program.split import split
+from lamina.program.tallied import tallied
 
-__all__ = ["Program", "fuse", "lower", "packed", "shortened", "split"]
+__all__ = ["Program", "fuse", "lower", "packed", "shortened", "split", "tallied"]

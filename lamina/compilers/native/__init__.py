@@ -20,7 +20,7 @@ from lamina.compilers.native.support import is_native
 from lamina.errors import warn
 from lamina.expr import Graph
 from lamina.passes import run_passes
-from lamina.program import fuse, lower, packed, shortened, split
+from lamina.program import fuse, lower, packed, shortened, split, tallied
 from lamina.program.memory import Planned, plan
 from lamina.program.record import TooLarge
 
@@ -52,4 +52,4 @@ def compile_graph(graph: Graph) -> Callable[..., list[np.ndarray]]:
 
 def planned(graph: Graph) -> Planned:
     """The program that a graph becomes, and which of its buffers share memory; raises `TooLarge` for too many."""
-    return plan(packed(split(fuse(shortened(lower(run_passes(graph), is_native), has_code)))))
+    return plan(packed(tallied(split(fuse(shortened(lower(run_passes(graph), is_native), has_code))))))

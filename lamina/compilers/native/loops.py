@@ -45,6 +45,7 @@ _FEW = 16  # a reduction of fewer elements goes across the lanes where it can
 _MANY = 64  # results for which several vectors of accumulators go across the lanes
 _TURNED = frozenset({dt.float32, dt.float64, dt.int32, dt.uint32, dt.int64, dt.uint64})  # what is read in blocks
 _NEAR = 4  # elements that are so far apart or less are read with what is between them
+_WRITTEN_OUT = 4  # turns of a loop in order
 _SMALL = 12  # terms of a reduction that has several vectors of accumulators
 
 
@@ -394,9 +395,9 @@ class _Nest:
     def _counted(self, start: Any, end: Any, step: int, body: Callable[[Value], None]) -> None:
         """``for index in range(start, end, step)``; there is a first turn, or both bounds are ints."""
         if isinstance(start, int) and isinstance(end, int):
-            if start + step >= end:
-                if start < end:
-                    body(INDEX(start))
+            if end - start <= step * (_WRITTEN_OUT if self.kernel.is_ordered else 1):
+                for each in range(start, end, step):
+                    body(INDEX(each))
                 return
             start, end = INDEX(start), INDEX(end)
         b = self.b
