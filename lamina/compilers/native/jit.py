@@ -19,12 +19,13 @@ class Level(NamedTuple):
     """How much is done for a module: LLVM's passes over it, and its level for making machine code.
 
     With a `speed`, what LLVM's own list for a function of that level does is done for those that are called from
-    outside: the instructions between kernels.
+    outside, the instructions between kernels; and then what is in `last`.
     """
 
     passes: tuple[str, ...]
     opt: int
     speed: int = 0
+    last: tuple[str, ...] = ()
 
 
 _PASSES = ("always_inliner", "sroa", "instruction_combine", "simplify_cfg")
@@ -34,8 +35,8 @@ _PASSES = ("always_inliner", "sroa", "instruction_combine", "simplify_cfg")
 # more: finding equal values, a tenth of a first call, made no program faster.
 THOROUGH = Level(_PASSES, 2)
 # For the program's own loops of scalars: what a turn has stored and the next one reads stays in a register, and what no
-# turn changes goes before the loop.
-LOOPS = Level(_PASSES, 2, 2)
+# turn changes goes before the loop. Small turns are taken several at a time.
+LOOPS = Level(_PASSES, 2, 2, ("loop_unroll",))
 # For what runs in less time than it takes to be called: instructions are chosen one by one, in a third of the time.
 QUICK = Level(_PASSES, 0)
 
@@ -104,11 +105,13 @@ class _Tools(NamedTuple):
 def _tools(level: Level) -> _Tools:
     host = _host()
     machine = host.target.create_target_machine(cpu=host.cpu, features=host.features, opt=level.opt, jit=True)
-    passes = llvm.create_new_module_pass_manager()
-    for name in level.passes:
-        getattr(passes, f"add_{name}_pass")()
     builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=level.speed))
-    return _Tools(machine, passes, builder.getFunctionPassManager() if level.speed else None, builder)
+    passes = llvm.create_new_module_pass_manager()
+    functions = builder.getFunctionPassManager() if level.speed else None
+    for where, names in ((passes, level.passes), (functions, level.last)):
+        for name in names:
+            getattr(where, f"add_{name}_pass")()
+    return _Tools(machine, passes, functions, builder)
 
 
 def _determined_by(level: Level) -> tuple[str, ...]:
