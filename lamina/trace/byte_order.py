@@ -2,7 +2,7 @@
 
 But what only moves elements (a copy, a sort, ``x[mask]``, `np.zeros_like`) gives an array in the order of the one it is
 given. Such memory is marked while it is traced, and what is returned of it has its bytes turned around. A mark is lost
-where a loop or a branch makes one array of several, and ``x.dtype`` of a traced array has the machine's order.
+where a loop or a branch makes one array of several.
 """
 
 from collections.abc import Callable

@@ -4,8 +4,11 @@ import functools
 from types import FunctionType
 from typing import Any
 
+import numpy as np
+
 from lamina.expr.containers import leaves_of, map_leaves
 from lamina.trace import rewrite
+from lamina.trace.guards import is_users_class
 from lamina.trace.scope import Cell, Scope, current
 from lamina.trace.state import CannotMerge, Untraceable
 from lamina.trace.value import Unroll, Value
@@ -22,6 +25,20 @@ def made(thing: Any) -> Any:
     scope = current()
     if scope is not None:
         scope.root.objects[id(thing)] = thing, scope, scope.depth
+    return thing
+
+
+def made_plainly(thing: Any) -> Any:
+    """What code that isn't traced has made, perhaps anew at each call: no array in it may be written in place."""
+    scope = current()
+    waiting, met = [thing], set()
+    while scope is not None and waiting:
+        for leaf in leaves_of(waiting.pop()):
+            if isinstance(leaf, np.ndarray):
+                scope.root.made_arrays[id(leaf)] = leaf
+            elif id(leaf) not in met and is_users_class(type(leaf)) and hasattr(leaf, "__dict__"):
+                met.add(id(leaf))
+                waiting.append(dict(vars(leaf)))
     return thing
 
 

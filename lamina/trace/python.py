@@ -20,6 +20,7 @@ from lamina.operators import FUNCTIONS
 from lamina.trace import assign, mixed, rewrite
 from lamina.trace.bounded import Bounded, memory
 from lamina.trace.build import NUMBER_DTYPES, as_value, fresh, scope_now
+from lamina.trace.byte_order import is_swapped
 from lamina.trace.cases import ARGUMENTS, OPERANDS, as_variant, case_by_case, is_mixed, splits
 from lamina.trace.conversions import CONVERSIONS, as_number
 from lamina.trace.creations import CREATIONS
@@ -47,7 +48,7 @@ from lamina.trace.flow import (  # noqa: F401  rewritten source calls all of the
 from lamina.trace.guards import is_generator, is_users
 from lamina.trace.items import item_, tolist_
 from lamina.trace.names import RUNTIME
-from lamina.trace.objects import MUTATORS, as_stored, expect_own, kept, made, rebound, remember_variables  # noqa: F401  rewritten source calls `rebound`
+from lamina.trace.objects import MUTATORS, as_stored, expect_own, kept, made, made_plainly, rebound, remember_variables  # noqa: F401  rewritten source calls `rebound`
 from lamina.trace.printed import print_, shown, text  # noqa: F401  rewritten source calls `text`
 from lamina.trace.scope import current
 from lamina.trace.sequences import SEQUENCES
@@ -70,7 +71,8 @@ def attribute(thing: Any, name: str) -> Any:
     if type(found) is property and isinstance(found.fget, FunctionType) and current() is not None:
         return call(found.fget, thing)
     if type(thing) in (Value, Bounded) and name == "dtype" and current() is not None:
-        return thing.dtype.numpy  # what the array has that it stands for
+        dtype = thing.dtype.numpy  # what the array has that it stands for
+        return dtype.newbyteorder() if is_swapped(memory(thing)) else dtype
     value = getattr(thing, name)
     if is_generator(thing) and not callable(value) and current() is not None:
         raise Untraceable(f"the attribute {name} of a generator of random numbers is read, which changes as it draws")
@@ -133,7 +135,13 @@ def call(called: Any, /, *args: Any, **kwargs: Any) -> Any:
         return drawn(called, tuple(map(all_seen, args)), {name: all_seen(arg) for name, arg in kwargs.items()})
     if isinstance(called, FunctionType):
         if is_users(called):
-            return converted(called)(*args, **kwargs)
+            function = converted(called)
+            result = function(*args, **kwargs)
+            return made_plainly(result) if function is called else result
+    elif _has_users_init(called):
+        thing = made(object.__new__(called))
+        converted(called.__init__)(thing, *args, **kwargs)
+        return made_plainly(thing)
     elif isinstance(called, MethodType):
         if isinstance(called.__func__, FunctionType) and is_users(called.__func__):
             return converted(called.__func__)(called.__self__, *args, **kwargs)
@@ -164,6 +172,14 @@ def call(called: Any, /, *args: Any, **kwargs: Any) -> Any:
     return case_by_case(functools.partial(_call_library, called), args, kwargs)
 
 
+def _has_users_init(called: Any) -> bool:
+    """Whether a call of a class is one of its ``__init__``, a user's function, on a new object."""
+    if type(called) is not type or getattr(called, "__new__", None) is not object.__new__:
+        return False
+    init = getattr(called, "__init__", None)
+    return isinstance(init, FunctionType) and is_users(init)
+
+
 # What tells a Python number from one of NumPy's.
 _TELLING = (isinstance, type, round, hasattr, print, repr, str, format)
 
@@ -179,7 +195,7 @@ def _call_library(called: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
     is_numpys = str(getattr(called, "__module__", "")).partition(".")[0] in ("numpy", "scipy")
     made_thing = _made_array(made_thing, (*args, *kwargs.values())) if is_numpys else seen(made_thing)
     if isinstance(called, type) and not isinstance(made_thing, Value):
-        made(made_thing)
+        made(made_plainly(made_thing))
     return made_thing
 
 
@@ -279,6 +295,8 @@ def getitem(thing: Any, key: Any) -> Any:
         return as_value(thing)[key]
     if isinstance(thing, _INDEXED) and _holds_value(key):
         return FUNCTIONS["index_trick"](thing, key)
+    if isinstance(thing, _INDEXED) and current() is not None:
+        return _made_array(thing[key], ())  # type: ignore[index]  # an instance of one of NumPy's classes
     if type(thing) is list and isinstance(key, slice):
         return made(thing[key])
     method = _users_method(thing, "__getitem__")

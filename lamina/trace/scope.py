@@ -114,6 +114,7 @@ class Scope:
     containers : the lists, dicts and the like among the arguments, by id, of a root scope.
     given : the arrays among the arguments, of a root scope.
     seen_arrays : the captured arrays that the program has named, by id, of a root scope.
+    made_arrays : arrays that code which isn't traced has made, by id, of a root scope.
     undo : what takes back what tracing has changed outside, of a root scope.
     generators : the generators of random numbers that the program makes, by id, of a root scope.
     funs : what `lamina.trace.control` has traced of each function and structure, of a root scope.
@@ -143,6 +144,7 @@ class Scope:
         self.containers: dict[int, Any] = {}
         self.given: list[Any] = []
         self.seen_arrays: dict[int, tuple[Any, Any]] = {}
+        self.made_arrays: dict[int, Any] = {}
         self.undo: list[Callable[[], Any]] = []
         self.tells_apart = False
         self.has_swapped = False
@@ -297,6 +299,8 @@ class Scope:
         if type(cell) is not Cell:
             cell.write(self, node)
             return
+        if id(cell.array) in self.root.made_arrays:
+            raise NotImplementedError("a write in place to an array that is made at each call isn't traced")
         self.read(cell)  # what the scope starts with comes from outside
         self.layers[-1][cell] = node
 

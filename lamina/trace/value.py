@@ -234,6 +234,12 @@ class Value(Operators):
             self._version = memory
         return self._node
 
+    def __copy__(self) -> Any:
+        return self if self.cell is None else FUNCTIONS["asarray"](self, copy=True)
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return self.__copy__()
+
     @property
     def itemsize(self) -> int:
         """The bytes of an element."""

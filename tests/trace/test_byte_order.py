@@ -31,6 +31,7 @@ PROGRAMS: dict[str, Callable[..., Any]] = {
     "ordered": lambda x: (np.sort(x), np.argsort(x), np.unique(x)),
     "joined": lambda x: (np.concatenate([x, x]), np.stack([x, x]), np.where(x > 1, x, x)),
     "asked for": lambda x: (x.astype(f"{OTHER}f4"), x.astype(float), np.zeros(3, f"{OTHER}i4")),
+    "its dtype": lambda x: (x.astype(x.dtype), np.zeros(3, x.dtype), np.zeros(3, (x * 2).dtype)),
 }
 
 

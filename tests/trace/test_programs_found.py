@@ -4,6 +4,8 @@ Each is the smallest of its kind. Those that can't be one program run as plain P
 """
 
 import contextlib
+import copy
+import dataclasses
 import math
 import warnings
 from collections.abc import Callable, Iterator
@@ -361,3 +363,97 @@ def test_context_managers_that_act_or_catch(capsys) -> None:
 def test_math_raises_what_python_raises(function: str, number: float) -> None:
     called = getattr(math, function)
     assert_agrees(lambda n: called(n) + 1, lambda: (0.5,), lambda: (number,), lambda: (math.nan,))
+
+
+# Arrays that are made at each call
+
+
+class Total:
+    def __init__(self) -> None:
+        self.count, self.sums = 0, np.zeros(3)
+
+    def add(self, x: np.ndarray) -> np.ndarray:
+        self.count += 1
+        self.sums += x
+        return self.sums / self.count
+
+
+class Named(Total):
+    def __init__(self, name: str) -> None:
+        super().__init__()
+        self.name, self.parts = name, {"a": [np.ones(2)]}
+
+
+@dataclasses.dataclass
+class Made:
+    values: np.ndarray = dataclasses.field(default_factory=lambda: np.zeros(3))
+
+
+ELSEWHERE: dict[str, Any] = {"np": np}
+exec(
+    "def zeros():\n    return np.zeros(3)\nclass Own:\n    def __init__(self):\n        self.values = [zeros()]",
+    ELSEWHERE,
+)
+
+
+def total(x):
+    made = Total()
+    for i in range(20):
+        mean = made.add(x * i)
+    return mean, made.sums, made.count
+
+
+def inherited(x):
+    made = Named("a")
+    made.sums[1] += x[0]
+    made.parts["a"][0] *= 3
+    return made.sums, made.parts["a"][0], made.name
+
+
+def by_a_factory(x):
+    made = Made()
+    made.values += x
+    return made.values
+
+
+def given(x):
+    made = Made(np.zeros(3))
+    made.values += x
+    return made.values, Made(x).values is x
+
+
+def without_a_source(x):
+    made, own = ELSEWHERE["zeros"](), ELSEWHERE["Own"]()
+    made += x
+    own.values[0][1] = x[2]
+    return made, own.values[0]
+
+
+def of_index_tricks(x):
+    rows, columns = np.mgrid[0:2.0, 0:3.0]
+    columns += x
+    ones = np.r_[1.0, 1.0, 1.0]
+    ones *= x
+    return rows, columns, ones
+
+
+def copied(x):
+    once, deep = copy.copy(x), copy.deepcopy({"x": x, "y": x})
+    once += 1
+    deep["x"] += 2
+    return x, once, deep["x"]
+
+
+MADE = {total: True, inherited: True, by_a_factory: False, given: True, without_a_source: False}
+MADE |= {of_index_tricks: True, copied: True}
+
+
+@pytest.mark.filterwarnings("ignore::lamina.errors.LaminaWarning")
+@pytest.mark.parametrize("program", MADE)
+def test_what_is_made_at_each_call_is_new(program: Callable[..., Any]) -> None:
+    called = lamina.defn(program, strict=MADE[program])
+    for _ in range(3):
+        came, wanted = called(np.arange(3.0)), program(np.arange(3.0))
+        for ours, theirs in zip(came, wanted, strict=True):
+            np.testing.assert_array_equal(ours, theirs)
+            assert type(ours) is type(theirs)
