@@ -127,7 +127,11 @@ class Exits(ast.NodeVisitor):
     def visit_FunctionDef(self, node: ast.AST) -> None:
         """A function inside has exits of its own."""
 
-    visit_Lambda = visit_ClassDef = visit_AsyncFunctionDef = visit_FunctionDef
+    visit_ClassDef = visit_AsyncFunctionDef = visit_FunctionDef
+
+    def generic_visit(self, node: ast.AST) -> None:
+        if not isinstance(node, ast.expr):  # in which there is none
+            super().generic_visit(node)
 
 
 _MUTATORS = frozenset({"append", "appendleft", "extend", "insert", "add", "clear"})
