@@ -28,6 +28,12 @@ def made(thing: Any) -> Any:
     return thing
 
 
+def is_made(thing: Any) -> bool:
+    """Whether the program has made an object."""
+    scope = current()
+    return scope is not None and id(thing) in scope.root.objects and scope.root.objects[id(thing)][0] is thing
+
+
 def made_plainly(thing: Any) -> Any:
     """What code that isn't traced has made, perhaps anew at each call: no array in it may be written in place."""
     scope = current()

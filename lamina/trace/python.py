@@ -48,7 +48,17 @@ from lamina.trace.flow import (  # noqa: F401  rewritten source calls all of the
 from lamina.trace.guards import is_generator, is_users
 from lamina.trace.items import item_, tolist_
 from lamina.trace.names import RUNTIME
-from lamina.trace.objects import MUTATORS, as_stored, expect_own, kept, made, made_plainly, rebound, remember_variables  # noqa: F401  rewritten source calls `rebound`
+from lamina.trace.objects import (  # noqa: F401  rewritten source calls `rebound`
+    MUTATORS,
+    as_stored,
+    expect_own,
+    is_made,
+    kept,
+    made,
+    made_plainly,
+    rebound,
+    remember_variables,
+)
 from lamina.trace.printed import print_, shown, text  # noqa: F401  rewritten source calls `text`
 from lamina.trace.scope import current
 from lamina.trace.sequences import SEQUENCES
@@ -70,6 +80,8 @@ def attribute(thing: Any, name: str) -> Any:
     found = getattr(type(thing), name, None)
     if type(found) is property and isinstance(found.fget, FunctionType) and current() is not None:
         return call(found.fget, thing)
+    if isinstance(found, functools.cached_property) and is_made(thing) and name not in vars(thing):
+        setattr_(thing, name, call(found.func, thing))
     if type(thing) in (Value, Bounded) and name == "dtype" and current() is not None:
         dtype = thing.dtype.numpy  # what the array has that it stands for
         return dtype.newbyteorder() if is_swapped(memory(thing)) else dtype
@@ -353,7 +365,11 @@ def setattr_(thing: Any, name: str, value: Any) -> None:
         return
     if type(thing) is Value:  # x.shape = … would change the caller's array itself
         raise NotImplementedError(f"the attribute {name} of an array is set, which isn't traced")
-    setattr(thing, name, value)
+    found = getattr(type(thing), name, None)
+    if type(found) is property and isinstance(found.fset, FunctionType) and current() is not None:
+        call(found.fset, thing, value)
+    else:
+        setattr(thing, name, value)
 
 
 _AUGMENTED: dict[str, Callable[[Any, Any], Any]] = {
@@ -439,12 +455,13 @@ def _is_in_place(thing: Any, part: Any, result: Any) -> bool:
     return type(thing) in (Value, Bounded) and memory(part).cell is memory(thing).cell
 
 
-def augmented_attribute(name: str, thing: Any, attribute: str, value: Any) -> None:
-    """``thing.attribute += value``."""
-    part = getattr(thing, attribute)
+def augmented_attribute(name: str, thing: Any, of: str, value: Any) -> None:
+    """``thing.of += value``."""
+    is_computed = isinstance(getattr(type(thing), of, None), (property, functools.cached_property))
+    part = attribute(thing, of) if is_computed else getattr(thing, of)
     result = augmented(name, part, value)
-    if result is not part or not is_array(part) or not _is_plain(thing, attribute):
-        setattr_(thing, attribute, result)
+    if result is not part or not is_array(part) or not _is_plain(thing, of):
+        setattr_(thing, of, result)
 
 
 def _is_plain(thing: Any, attribute: str) -> bool:

@@ -6,6 +6,7 @@ Each is the smallest of its kind. Those that can't be one program run as plain P
 import contextlib
 import copy
 import dataclasses
+import functools
 import math
 import warnings
 from collections.abc import Callable, Iterator
@@ -429,6 +430,36 @@ def without_a_source(x):
     return made, own.values[0]
 
 
+class Lazy:
+    def __init__(self) -> None:
+        self._values: Any = None
+
+    @property
+    def values(self) -> np.ndarray:
+        if self._values is None:
+            self._values = np.zeros(3)
+        return self._values
+
+    @values.setter
+    def values(self, new: np.ndarray) -> None:
+        self._values = np.ones(3)
+        self._values[:] *= new
+
+    @functools.cached_property
+    def kept(self) -> np.ndarray:
+        return np.ones(3)
+
+
+def by_properties(x):
+    first, second = Lazy(), Lazy()
+    first.values += x
+    second.values = x + 1
+    second.values[0] += 5
+    first.kept[1] += x[1]
+    second.kept *= 2
+    return first.values, second.values, first.kept, second.kept
+
+
 def of_index_tricks(x):
     rows, columns = np.mgrid[0:2.0, 0:3.0]
     columns += x
@@ -445,7 +476,7 @@ def copied(x):
 
 
 MADE = {total: True, inherited: True, by_a_factory: False, given: True, without_a_source: False}
-MADE |= {of_index_tricks: True, copied: True}
+MADE |= {of_index_tricks: True, copied: True, by_properties: True}
 
 
 @pytest.mark.filterwarnings("ignore::lamina.errors.LaminaWarning")
