@@ -19,6 +19,7 @@ from lamina.program.record import (
     REDUCTIONS,
     Block,
     Cond,
+    Copy,
     Instruction,
     Kernel,
     Program,
@@ -79,6 +80,8 @@ def _join(done: list[Instruction], kernel: Kernel, terms: Terms) -> None:
                 return
         if kernel.reads & set(earlier.writes) or bases & earlier.reads:
             break
+        if kernel.may_fail and not isinstance(earlier, (Kernel, Copy)):
+            break  # what is wrong there is said first
     done.append(kernel)
 
 

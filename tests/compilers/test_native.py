@@ -659,6 +659,21 @@ def test_powers_and_divisors_of_integers(dtype: str, size: int, rng) -> None:
             np.testing.assert_array_equal(result, expected)
 
 
+@pytest.mark.parametrize("dtype", [f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64)])
+def test_division_by_powers_of_two_rounds_down(dtype: str) -> None:
+    limits = np.iinfo(dtype)
+    x = np.array([*range(max(limits.min, -40), 41), limits.min, limits.max], dtype)
+
+    def f(x):
+        return [(x // divisor, x % divisor) for divisor in powers]
+
+    powers = [np.dtype(dtype).type(1 << power) for power in (0, 1, 3, 6)] + [limits.max // 2 + 1]
+    for got, expected in zip(native(f)(x), f(x), strict=True):
+        for result, right in zip(got, expected, strict=True):
+            assert result.dtype == right.dtype
+            np.testing.assert_array_equal(result, right)
+
+
 def test_a_negative_power_of_an_integer_is_an_error() -> None:
     with pytest.raises(ValueError, match="negative integer powers"):
         native(lambda x, n: x**n)(np.arange(40), np.arange(40) - 39)

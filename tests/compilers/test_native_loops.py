@@ -67,6 +67,21 @@ def test_an_element_that_each_turn_adds_to_is_in_a_register(rng: np.random.Gener
     assert loads > 2 and stores == 0
 
 
+@pytest.mark.parametrize("value", [np.inf, np.nan, 2.0])
+def test_what_is_wrong_first_is_said(value: float) -> None:
+    def histogram(x: np.ndarray) -> np.ndarray:
+        counts = np.zeros(64, np.int64)
+        for i in range(len(x)):
+            counts[int(x[i] * 64)] += 1
+        return counts
+
+    x = np.append(np.full(30, 0.5), value)
+    with pytest.raises((OverflowError, ValueError, IndexError)) as expected:
+        histogram(x)
+    with pytest.raises(expected.type, match=re.escape(str(expected.value))):
+        lamina.defn(histogram)(x)
+
+
 def test_memories_that_change_places_are_one_to_llvm(rng: np.random.Generator) -> None:
     def rows(steps: int, first: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         old, new = first.copy(), first + 1

@@ -169,10 +169,19 @@ def _divisor(e: Emit, y: Value) -> tuple[Value, Value, Value]:
     return b.select(b.or_(is_zero, is_minus), e.number(1), y), is_zero, is_minus
 
 
+def _power_of_two(y: Value) -> int | None:
+    """Which power of two a divisor is, where it is a constant that is one: a shift rounds down, as NumPy does."""
+    number = y.constant if isinstance(y, ir.Constant) else 0
+    return int(number).bit_length() - 1 if number > 0 and not number & (number - 1) else None
+
+
 def _floor_divide(e: Emit, x: Value, y: Value) -> Value:
     b = e.builder
     if _is_float(e):
         return _float_floor_divide(e, x, y)
+    power = _power_of_two(y)
+    if power is not None:
+        return (b.ashr if e.dtype.kind == "signed" else b.lshr)(x, e.number(power))
     safe, is_zero, is_minus = _divisor(e, y)
     if e.dtype.kind == "unsigned":
         return b.select(is_zero, e.number(0), b.udiv(x, safe))
@@ -187,6 +196,9 @@ def _remainder(e: Emit, x: Value, y: Value) -> Value:
     b = e.builder
     if _is_float(e):
         return _float_remainder(e, x, y)
+    power = _power_of_two(y)
+    if power is not None:
+        return b.and_(x, e.number((1 << power) - 1))
     safe, is_zero, is_minus = _divisor(e, y)
     if e.dtype.kind == "unsigned":
         return b.select(is_zero, e.number(0), b.urem(x, safe))
