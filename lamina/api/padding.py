@@ -1,12 +1,25 @@
 """Padding: NumPy's ``pad``, from concatenated movements; a part of the manipulation chapter."""
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 from lamina.dtype import DType
-from lamina.trace.build import as_value, broadcast_to, constant, emit, reshape, slice_axis, to_dtype, with_kind
+from lamina.layout import Layout
+from lamina.layout.move import Range, Slice
+from lamina.trace.build import (
+    apply_move,
+    as_value,
+    broadcast_to,
+    constant,
+    emit,
+    reshape,
+    slice_axis,
+    to_dtype,
+    with_kind,
+)
 from lamina.trace.concrete import concrete
 from lamina.trace.function import function
 from lamina.trace.order import axes_in, laid_out
@@ -18,8 +31,10 @@ __all__ = ["pad"]
 
 Widths = list[tuple[int, int]]
 Places = np.ndarray[Any, np.dtype[np.int64]]
+Runs = list[tuple[int, int, int]]  # the first place, how many, and the step
 
 _MOST_PIECES = 32  # above it, an axis is gathered
+_LARGE = 1 << 14  # elements that are better not moved once for each axis
 
 _NOT_THERE = ("linear_ramp", "maximum", "mean", "median", "minimum")
 
@@ -76,10 +91,7 @@ def pad(x: Any, /, pad_width: Any, mode: str = "constant", **options: Any) -> An
     for axis, (before, after) in enumerate(widths):
         if value.shape[axis] == 0 and (before or after):
             raise ValueError(f"can't extend empty axis {axis} using modes other than 'constant' or 'empty'")
-    result = value
-    for axis, (before, after) in enumerate(widths):
-        if before or after:
-            result = _extended(result, axis, before, after, _SOURCES[mode])
+    result = _framed(value, widths, _SOURCES[mode])
     return laid_out(emit("copy", result) if result is value else result, order)
 
 
@@ -144,6 +156,47 @@ def _constants(values: Value, dtype: DType, rank: int) -> Iterator[tuple[Value, 
 
 
 # Elements of the axis itself
+
+
+def _framed(value: Value, widths: Widths, source: Callable[[Places, int], Places]) -> Value:
+    """The array with elements of its own around it."""
+    padded = [axis for axis, width in enumerate(widths) if any(width)]
+    sides = {axis: _sides(value.shape[axis], *widths[axis], source) for axis in padded}
+    pieces = max((len(runs) for pair in sides.values() for runs in pair), default=0)
+    if len(padded) > 1 and math.prod(value.shape) >= _LARGE and 2 * pieces < _MOST_PIECES:
+        return _written_around(value, widths, sides)
+    for axis in padded:
+        value = _extended(value, axis, *widths[axis], source)
+    return value
+
+
+def _written_around(value: Value, widths: Widths, sides: dict[int, tuple[Runs, Runs]]) -> Value:
+    """The array in the midst of a larger one, written once; then the sides of each axis, from what is beside them."""
+    result = emit("pad", value, constant(False if value.dtype.kind == "bool" else 0, value.dtype), tuple(widths))
+    ranges = [Range(before, extent, 1) for extent, (before, _) in zip(value.shape, widths, strict=True)]
+
+    def along(axis: int, start: int, count: int, step: int = 1) -> Slice:
+        return Slice((*ranges[:axis], Range(start, count, step), *ranges[axis + 1 :]))
+
+    for axis, runs in sides.items():
+        first = widths[axis][0]
+        for place, side in zip((0, first + value.shape[axis]), runs, strict=True):
+            for start, count, step in side:
+                target = along(axis, place, count)
+                layout = Layout.contiguous(result.shape).move(target)
+                piece = apply_move(result, along(axis, first + start, count if step else 1, step or 1))
+                piece = broadcast_to(piece, target.result_shape(result.shape))
+                result = emit("update", result, layout, (), (), piece)
+                place += count
+        ranges[axis] = Range(0, result.shape[axis], 1)
+    return result
+
+
+def _sides(extent: int, before: int, after: int, source: Callable[[Places, int], Places]) -> tuple[Runs, Runs]:
+    """What stands before an axis and what behind it, as runs of its elements."""
+    places = source(np.arange(-before, 0), extent), source(np.arange(extent, extent + after), extent)
+    first, last = (list(_runs(each.tolist())) for each in places)
+    return first, last
 
 
 def _extended(value: Value, axis: int, before: int, after: int, source: Callable[[Places, int], Places]) -> Value:

@@ -207,12 +207,28 @@ def _concat(scope: Scope, node: Expr) -> None:
 
 
 def _pad(scope: Scope, node: Expr) -> None:
+    """What is around the array in slabs, and the array; all at once where it is small."""
     x, value, widths = node.args
-    fill = scope.fill(scope.moved(value, Broadcast(node.shape)), node.shape, node.source, "it is padded")
-    ranges = [Range(before, extent) for extent, (before, _) in zip(x.shape, widths, strict=True)]
-    layout = Layout.contiguous(node.shape).move(Slice(ranges))
-    assert layout is not None
-    _parts(scope, node, [(scope.value(x), layout)], fill)
+    whole, parts, base = Layout.contiguous(node.shape), [], None
+    inside = [Range(before, extent) for extent, (before, _) in zip(x.shape, widths, strict=True)]
+
+    def part(ranges: Sequence[Range]) -> Layout:
+        layout = whole.move(Slice(ranges))
+        assert layout is not None
+        return layout
+
+    if whole.numel < _LARGE:
+        base = scope.fill(scope.moved(value, Broadcast(node.shape)), node.shape, node.source, "it is padded")
+    else:
+        rest = [Range(0, extent) for extent in node.shape]
+        for axis, (before, after) in enumerate(widths):
+            for start, count in ((0, before), (before + x.shape[axis], after)):
+                layout = part([*inside[:axis], Range(start, count), *rest[axis + 1 :]])
+                parts.append((scope.moved(value, Broadcast(layout.shape)), layout))
+    _parts(scope, node, [*parts, (scope.value(x), part(inside))], base)
+
+
+_LARGE = 1 << 14  # elements that aren't written twice
 
 
 def _gather(scope: Scope, node: Expr) -> Any:

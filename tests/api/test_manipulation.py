@@ -415,6 +415,18 @@ def test_pads_that_are_wider_than_the_array(mode):
     is_same(lamina.pad(x, 200, mode), np.pad(x, 200, mode))  # so many pieces that they are gathered
 
 
+@pytest.mark.parametrize("mode", ["constant", "edge", "reflect", "symmetric", "wrap"])
+@pytest.mark.parametrize("shape", [(200, 130), (3, 90, 100), (20_000,)])
+def test_pads_of_large_arrays(mode, shape, rng):
+    for dtype in (np.float64, np.bool_):
+        x = (rng.random(shape) * 9).astype(dtype)
+        for widths in (1, (2, 0), [(0, 2)] * len(shape), (5, 1)):
+            expected = np.pad(x, widths, mode=mode)
+            is_same(lamina.pad(x, widths, mode=mode), expected, f"{dtype} {widths}")
+            given = lamina.defn(lambda x, w=widths: np.pad(x, w, mode=mode), strict=True)(x)
+            is_same(given, expected, f"{dtype} {widths}, traced")
+
+
 def test_pad_with_constants(rng):
     x = rng.standard_normal((2, 3))
     for values in [0, 7, (1, 2), ((1,), (2,)), ((1, 2), (3, 4)), np.array([5, 6]), 2.5, [9], [[1, 2]]]:
