@@ -59,13 +59,13 @@ def _rewritten(code: types.CodeType) -> _Rewritten:
     )
     new_body = Rewriter(names, code.co_filename).function_body(body)
     arguments = _without_defaults(definition.args)
-    inner = ast.FunctionDef("_lamina_function", arguments, new_body, [], None)
+    inner = ast.FunctionDef("_lamina_function", arguments, [], [], None)
     free = sorted({*code.co_freevars, RUNTIME})
     outer_args = ast.arguments([], [ast.arg(name) for name in free], None, [], [], None, [])
     outer_body: list[ast.stmt] = [inner, ast.Return(ast.Name("_lamina_function", ast.Load()))]
     outer = ast.FunctionDef("_lamina_outer", outer_args, outer_body, [], None)
-    module = ast.Module([outer], [])
-    ast.fix_missing_locations(module)
+    module = ast.fix_missing_locations(ast.Module([outer], []))  # of what is around the body, which has its own
+    inner.body = new_body
     compiled = compile(module, code.co_filename, "exec")
     outer_code = next(c for c in compiled.co_consts if isinstance(c, types.CodeType))
     inner_code = next(c for c in outer_code.co_consts if isinstance(c, types.CodeType))
