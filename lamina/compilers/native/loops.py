@@ -17,12 +17,12 @@ from lamina import dtype as dt
 from lamina.compilers.native import ir, narrow, pairs, scalar
 from lamina.compilers.native.accumulators import CHUNK, Accumulator, PairAccumulator
 from lamina.compilers.native.axes import axes_of, layout_of
+from lamina.compilers.native.lanes import NEAR, chosen_lanes, crossed_loads
 from lamina.compilers.native.memory import Access
 from lamina.compilers.native.scalar import Emit, Value, call_intrinsic
 from lamina.compilers.native.types import (
     BIT,
     BYTE,
-    COMPUTED,
     INDEX,
     NARROW,
     bits_of,
@@ -41,12 +41,7 @@ from lamina.program.record import REDUCTIONS, Kernel, Site, Store, Term, in_orde
 # Leaves the kernel where a condition holds: the builder, the condition, what gives the values to report, and the site.
 Fail = Callable[[ir.IRBuilder, Value, Callable[[], Sequence[Value]], Site], None]
 
-_FEW = 16  # a reduction of fewer elements goes across the lanes where it can
-_MANY = 64  # results for which several vectors of accumulators go across the lanes
-_TURNED = frozenset({dt.float32, dt.float64, dt.int32, dt.uint32, dt.int64, dt.uint64})  # what is read in blocks
-_NEAR = 4  # elements that are so far apart or less are read with what is between them
 _WRITTEN_OUT = 4  # turns of a loop in order
-_SMALL = 12  # terms of a reduction that has several vectors of accumulators
 
 
 def emit_kernel(
@@ -99,66 +94,13 @@ class _Nest:
             self.stage |= stages(kernel.stores, kernel.reduced)
         self.axes = axes_of(kernel, self.terms)
         self.kept = sum(not axis.is_reduced for axis in self.axes)
-        self.lane_axis, self.lanes = self._lanes(vector_bytes)
-        self.crossed = self._crossed(self.lane_axis, self.lanes)
+        self.lane_axis, self.lanes = chosen_lanes(self.axes, self.terms, kernel.is_ordered, vector_bytes)
+        self.crossed = crossed_loads(self.axes, self.terms, self.lane_axis, self.lanes)
         self.columns: dict[Term, Value] = {}  # of what is read in blocks: the one that is taken now
         self.depends = self._dependences()
         self.at = Access(builder, pointers, tags, self.axes, self.lane_axis)
         self.scopes: list[dict[Term, Value]] = [{}]  # what has been computed in each
         self.ends: dict[int, Value] = {}  # of the loops that have a length
-
-    # Which axis goes in vectors
-
-    def _lanes(self, vector_bytes: int) -> tuple[int, int]:
-        """The axis, and how many of its elements are one vector."""
-        if not self.axes:
-            return -1, 1
-        axis = len(self.axes) - 1
-        # of places alone a few integers are computed, which may take two vectors
-        used = [
-            t.dtype for t in self.terms if t.op not in ("constant", "within") and (t.reads or t.dtype.kind == "float")
-        ]
-        widest = max([narrow.computed_as(part_of(dtype)).numpy.itemsize for dtype in used], default=8)
-        if self.kernel.is_ordered or any(d not in COMPUTED and d.numpy.itemsize >= 8 for d in used):
-            return axis, 1
-        is_row = self.axes[axis].is_reduced
-        if is_row and self.kept and self._goes_across():
-            axis, is_row = self.kept - 1, False
-        lanes = max(vector_bytes // widest, 1)
-        is_reduction = self.kept < len(self.axes)
-        if (
-            is_reduction
-            and not self._crossed(axis, lanes)
-            and len(self.terms) <= _SMALL
-            and self.axes[axis].extent >= 8 * lanes
-        ):
-            lanes *= 4  # so many additions may be on their way at once
-        while lanes > 1 and lanes >= 2 * self.axes[axis].extent:
-            lanes //= 2
-        return axis, lanes
-
-    def _crossed(self, axis: int, lanes: int) -> list[Term]:
-        """The loads that are read in blocks: lanes along an axis cross memory that the innermost loop goes along."""
-        if not 4 <= lanes <= 16 or not axis < self.kept < len(self.axes) or lanes > self.axes[-1].extent:
-            return []
-        plain = (term for term in self.terms if term.op == "load" and not term.args and term.dtype in _TURNED)
-
-        def strides(term: Term) -> tuple[int, int]:
-            layout = layout_of(term)
-            return abs(self.axes[axis].strides[layout]), self.axes[-1].strides[layout]
-
-        return [term for term in plain if strides(term)[0] > _NEAR and strides(term)[1] == 1]
-
-    def _goes_across(self) -> bool:
-        """Whether a reduction had better keep a result in each lane than add up along the lanes."""
-        count = math.prod(axis.extent for axis in self.axes[self.kept :])
-        loads = [layout_of(term) for term in self.terms if term.op == "load"]
-        along, across = (
-            sum(abs(axis.strides[layout]) > 1 for layout in loads) for axis in (self.axes[-1], self.axes[self.kept - 1])
-        )
-        extent = self.axes[self.kept - 1].extent
-        is_in_order = across < along or (across == 0 and extent >= _MANY)  # the same in all lanes is in order too
-        return extent >= 8 and (is_in_order or count < _FEW)
 
     def _dependences(self) -> dict[Term, frozenset[int]]:
         """The axes that each term depends on."""
@@ -510,7 +452,7 @@ class _Nest:
                 return self._loaded(term, self.at.read(buffer, dtype, self._safe(start, mask)))
             if not moving and stride == 1:
                 return self._loaded(term, self.at.read_vector(buffer, dtype, start, lanes, mask))
-            if is_plain and abs(stride) <= _NEAR:
+            if is_plain and abs(stride) <= NEAR:
                 beside = self._beside(term, abs(stride))
                 return self._loaded(term, self.at.read_apart(buffer, dtype, start, lanes, stride, beside))
             if moving and dtype.bits >= 32:
