@@ -2,10 +2,10 @@
 
 The graph is lowered to a program of kernels over buffers (`lamina.program`), which is written as one LLVM module, in
 the language that `ir` knows: `types` says what a dtype is there, `scalar`, `pairs` and `narrow` what an op is,
-`support` which there are; `loops` writes a kernel over `axes` and `lanes`, out of `memory`, `accumulators` and `vectors`,
-`library` a call of a function of NumPy's, `driver` what runs between them, and `parallel` a kernel by several threads.
-`fingerprint` tells programs apart, `jit` compiles, `cache` keeps code on disk, `execute` runs it, and `entry` is what
-Python calls. An op without native code is computed by the evaluator.
+`support` which there are; `loops` writes a kernel over `axes` and `lanes`, out of `memory`, `accumulators` and
+`vectors`, `library` a call of a function of NumPy's, `driver` what runs between them, and `parallel` a kernel by
+several threads. `fingerprint` tells programs apart, `jit` compiles, `cache` keeps code on disk, `execute` runs it, and
+`entry` is what Python calls. An op without native code is computed by the evaluator.
 """
 
 from collections.abc import Callable
