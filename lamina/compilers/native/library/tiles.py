@@ -103,8 +103,18 @@ class _Shape(NamedTuple):
 def _shape(rows: int, inner: int, columns: int, vector_bytes: int, dtype: DType) -> _Shape:
     lanes = max(vector_bytes // dtype.numpy.itemsize, 1)
     width = _evenly(-(-columns // lanes), _WIDTH)
-    registers = 32 if vector_bytes == 64 else 16
-    return _Shape(rows, inner, columns, lanes, width * lanes, _evenly(rows, registers * 3 // 4 // width))
+    sums = 20 if vector_bytes == 64 else 10  # of 32 or 16 registers: some are for what is multiplied
+    return _Shape(rows, inner, columns, lanes, width * lanes, _height(rows, sums // width))
+
+
+def _height(rows: int, most: int) -> int:
+    """The rows of a tile: a divisor, so that tiles of one kind are enough, unless that leaves many registers unused.
+
+    >>> _height(256, 10), _height(257, 10)
+    (8, 10)
+    """
+    divisors = (height for height in range(most, most * 2 // 3 - 1, -1) if rows % height == 0)
+    return next(divisors, _evenly(rows, most))
 
 
 def _evenly(extent: int, most: int) -> int:
