@@ -64,7 +64,17 @@ def form(thing: Integer) -> Form:
     return Form({}, int(thing))
 
 
+_MOST = 16  # terms: what is a longer sum is known as itself
+
+
 def _form(node: Expr, scope: Scope) -> Form:
+    known: Form | None = scope.forms.get(node)
+    if known is None:
+        known = scope.forms[node] = _read(node, scope)
+    return known
+
+
+def _read(node: Expr, scope: Scope) -> Form:
     outer = scope.outer(node)
     if outer is not None and scope.parent is not None:  # what it captures is what it is outside
         return _form(outer, scope.parent)
@@ -74,7 +84,9 @@ def _form(node: Expr, scope: Scope) -> Form:
     if source is not None and node.dtype == dt.int64 and source.kind in ("signed", "unsigned") and source != dt.uint64:
         return _form(node.args[0], scope)
     if node.dtype == dt.int64 and node.op in ("add", "subtract"):
-        return _sum(_form(node.args[0], scope), _form(node.args[1], scope), 1 if node.op == "add" else -1)
+        found = _sum(_form(node.args[0], scope), _form(node.args[1], scope), 1 if node.op == "add" else -1)
+        if len(found.terms) <= _MOST:
+            return found
     if node.dtype == dt.int64 and node.op == "negative":
         return _sum(Form({}, 0), _form(node.args[0], scope), -1)
     if node.dtype == dt.int64 and node.op == "multiply":

@@ -118,6 +118,7 @@ class Scope:
     undo : what takes back what tracing has changed outside, of a root scope.
     generators : the generators of random numbers that the program makes, by id, of a root scope.
     funs : what `lamina.trace.control` has traced of each function and structure, of a root scope.
+    forms : what `lamina.trace.affine` has read of its integers.
     facts, representatives : what `lamina.trace.affine` knows of integers, and which nodes are equal, of a root scope.
     tells_apart : whether the program has asked which of two arrays is which, of a root scope.
     has_swapped : whether the bytes of some array are in the other order, of a root scope.
@@ -157,6 +158,7 @@ class Scope:
         self._captured: dict[Any, tuple[Expr, Expr]] = {}
         self._outer: dict[Expr, Expr] = {}  # of a param that stands for it
         self._memories: set[Expr] = set()  # the params for what cells hold
+        self.forms: dict[Expr, Any] = {}
         self.facts: dict[Expr, Any] = {}
         self.representatives: dict[Any, Expr] = {}
         # The versions of cells in this scope. A branch that shares the scope puts its own on top.

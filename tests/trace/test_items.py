@@ -1,5 +1,7 @@
 """``x.item()`` and ``x.tolist()`` of traced arrays are Python numbers, and lists of them."""
 
+import cProfile
+
 import numpy as np
 import pytest
 
@@ -126,3 +128,14 @@ def test_a_list_that_is_two_in_one_branch_alone_runs_as_it_is(is_first: bool) ->
 def test_many_elements_are_no_list_of_numbers() -> None:
     with pytest.warns(lamina.errors.LaminaWarning, match=r"tolist\(\) of 2000 elements"):
         assert lamina.defn(lambda x: x.tolist())(np.arange(2000)) == list(range(2000))
+
+
+def test_a_long_sum_of_python_numbers_is_traced_in_linear_time() -> None:
+    counts = [0, 0]
+    for place, length in enumerate((250, 1000)):
+        x = np.arange(length)
+        profile = cProfile.Profile()
+        with profile:
+            lamina.trace(lambda x: sum(x.tolist()), x)
+        counts[place] = sum(entry.callcount for entry in profile.getstats())
+    assert counts[1] < 5 * counts[0]
