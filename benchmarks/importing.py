@@ -22,7 +22,6 @@ print(perf_counter() - start)
 
 # All that a call would import is there before.
 FIRST_CALL = """
-import sysconfig
 import lamina, lamina.compilers.native, optree
 from time import perf_counter
 from benchmarks.programs import named

@@ -10,6 +10,7 @@ reference, so what they hold needs no guard, and neither does what a function on
 import functools
 import os
 import pickle
+import site
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -213,11 +214,10 @@ def _code_of(called: Any) -> CodeType | None:
 @functools.cache
 def _libraries() -> tuple[str, ...]:
     """The folders of Python's and lamina's own modules, and of installed packages, to their slash."""
-    import sysconfig  # which reads a table of how Python was built
-
-    installed = (str(sysconfig.get_path(name)) for name in ("stdlib", "purelib", "platlib"))
-    own = (os.path.dirname(os.path.abspath(str(module.__file__))) for module in (lamina.array, np))
-    return tuple(os.path.join(folder, "") for folder in {*installed, *own})
+    # sysconfig knows them too, and reads a table of how Python was built
+    files = (os.path.abspath(str(module.__file__)) for module in (os, lamina.array, np))
+    folders = {*map(os.path.dirname, files), *site.getsitepackages()}
+    return tuple(os.path.join(folder, "") for folder in folders)
 
 
 def is_users(function: FunctionType) -> bool:
