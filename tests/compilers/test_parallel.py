@@ -102,3 +102,21 @@ def test_what_threads_share_out(function, shape, is_large) -> None:
     module = Module(program, 32)
     Segment(module, program.program.block.instructions, [], "segment")
     assert module.has_large is (is_large and IS_HERE)
+
+
+@pytest.mark.skipif(not IS_HERE, reason="there are no threads")
+def test_the_first_failure_is_the_error_whoever_meets_another() -> None:
+    def picked(x: np.ndarray, places: np.ndarray) -> np.ndarray:
+        return x[places] * 2
+
+    function, places = lamina.defn(picked, compiler="native"), np.zeros(1 << 20, np.int64)
+    for place in (1 << 19, *range(1 << 19, 1 << 20, 1 << 12)):
+        places[place] = 10 + place
+    before = lamina.get_num_threads()
+    try:
+        for count in (1, 2, 8, 64, 8, 2):
+            lamina.set_num_threads(count)
+            with pytest.raises(IndexError, match=f"index {10 + (1 << 19)} is out of bounds"):
+                function(np.arange(10.0), places)
+    finally:
+        lamina.set_num_threads(before)

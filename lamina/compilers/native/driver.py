@@ -42,7 +42,6 @@ from lamina.program.turns import carried, in_pairs
 
 SIGNATURE = ir.FunctionType(STATUS, [POINTER, POINTER, POINTER, INDEX])
 ALIGNMENT = 64
-STATUS_WORDS = 4  # the failure, and up to three values
 
 
 class Module:
@@ -135,8 +134,7 @@ class Module:
             in_memory(self.buffers[memory].dtype) if is_value else POINTER
             for memory, is_value in zip(order, by_value, strict=True)
         ]
-        kinds.append(POINTER)  # of the status
-        kind = parallel.KERNEL if is_divided else ir.FunctionType(STATUS, kinds)
+        kind = parallel.KERNEL if is_divided else ir.FunctionType(STATUS, [*kinds, POINTER])  # of the status
         function = ir.Function(self.module, kind, name=f"kernel_{len(self.kernels)}")
         self.parts[function.name] = described(kernel)
         function.linkage = "internal"
@@ -145,9 +143,9 @@ class Module:
         builder = ir.IRBuilder(function.append_basic_block("entry"))
         part = None
         if is_divided:
-            frame, *ends = function.args
+            frame, status, *ends = function.args
             part = (ends[0], ends[1])
-            *args, status = parallel.arguments(builder, frame, kinds)
+            args = parallel.arguments(builder, frame, kinds)
         else:
             *args, status = function.args
             for arg in args:
@@ -388,7 +386,7 @@ class Segment:
             kind = in_memory(self.module.buffers[memory].dtype)
             args.append(self.b.load(pointer, typ=kind) if is_value else pointer)
         if units > 1:
-            status = parallel.call(self.b, function, [*args, self.status], units, step, self._most(kernel))
+            status = parallel.call(self.b, function, args, self.status, units, step, self._most(kernel))
         else:
             status = self.b.call(function, [*args, self.status])
         if may_fail:

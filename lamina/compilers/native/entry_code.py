@@ -11,10 +11,10 @@ from typing import Any
 
 from lamina.compilers.native import ir
 from lamina.compilers.native.counting import repeat
-from lamina.compilers.native.driver import SIGNATURE, STATUS_WORDS
+from lamina.compilers.native.driver import SIGNATURE
 from lamina.compilers.native.entry_format import API, NUMPY_API, SCRATCH, WIDTH, Case, Field, Kind, Read, Row
 from lamina.compilers.native.scalar import Value, call_intrinsic
-from lamina.compilers.native.types import BIT, BYTE, INDEX, POINTER, STATUS
+from lamina.compilers.native.types import BIT, BYTE, INDEX, POINTER, STATUS, STATUS_WORDS
 
 NAME = "entry"
 _DOUBLE = ir.DoubleType()

@@ -13,9 +13,10 @@ import numpy as np
 
 from lamina.compilers.direct import Form
 from lamina.compilers.native import entry, jit, parallel
-from lamina.compilers.native.driver import STATUS_WORDS, Module, Segment, exchanges, touched
+from lamina.compilers.native.driver import Module, Segment, exchanges, touched
 from lamina.compilers.native.failure import CompileFailure, function_at
 from lamina.compilers.native.library import has_code
+from lamina.compilers.native.types import STATUS_WORDS
 from lamina.errors import anew
 from lamina.evaluator import compile_graph
 from lamina.expr import Expr, Graph, build

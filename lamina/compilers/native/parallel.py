@@ -4,6 +4,9 @@ The threads are the system's, made for the kernel, so there is nothing to keep a
 callers could disturb. Whoever is free takes the next part, so one that comes late, or shares its processor with
 others, does less; nobody waits for one that hasn't begun when all is done. Such a thread is left alone to find that
 out, and so the code that it begins with lives as long as the process.
+
+Who meets a failure takes no further part. Parts are taken in order, so one of them has met the first there is, which is
+the one that counts: the error is the same for any number of threads.
 """
 
 import ctypes
@@ -17,7 +20,7 @@ from lamina.compilers.native import ir, jit
 from lamina.compilers.native.counting import repeat
 from lamina.compilers.native.fingerprint import Unforeseen, sources
 from lamina.compilers.native.scalar import Value
-from lamina.compilers.native.types import BYTE, INDEX, POINTER, STATUS
+from lamina.compilers.native.types import BYTE, INDEX, POINTER, STATUS, STATUS_WORDS
 from lamina.threads import MAX_THREADS
 
 IS_HERE = os.name == "posix"
@@ -27,29 +30,31 @@ _PARTS = 16  # for each thread: so few that a part is worth it, so many that all
 _PATIENCE = 1 << 13  # looks at whether another is done, before waiting for it: some microseconds
 
 _NAME = "lamina.run_parts"
-KERNEL = ir.FunctionType(STATUS, [POINTER, INDEX, INDEX])  # the frame, from, to
-_RUN = ir.FunctionType(STATUS, [POINTER, POINTER, INDEX, INDEX, INDEX])
+KERNEL = ir.FunctionType(STATUS, [POINTER, POINTER, INDEX, INDEX])  # the frame, the status, from, to
+_RUN = ir.FunctionType(STATUS, [POINTER, POINTER, POINTER, INDEX, INDEX, INDEX])
 
 # What threads share, on the caller's stack: the kernel, its frame, how many units it has, of how many turns each, how
-# many parts they are, which comes next, and what came of them.
-_SHARED = ir.LiteralStructType([POINTER, POINTER, *[INDEX] * 5])
-_KERNEL, _FRAME, _UNITS, _STEP, _COUNT, _NEXT, _STATUS = range(len(_SHARED.elements))
-# What a thread is given, its own: how far it is, and what it shares.
-_HELPER = ir.LiteralStructType([INDEX, POINTER])
-_HELPER_BYTES = 16
+# many parts they are, and which comes next.
+_SHARED = ir.LiteralStructType([POINTER, POINTER, *[INDEX] * 4])
+_KERNEL, _FRAME, _UNITS, _STEP, _COUNT, _NEXT = range(len(_SHARED.elements))
+# What a thread is given, its own: how far it is, what it shares, which part failed, and the status of that.
+_WORDS = ir.ArrayType(INDEX, STATUS_WORDS)
+_HELPER = ir.LiteralStructType([INDEX, POINTER, INDEX, _WORDS])
+_HELPER_BYTES = 8 * (3 + STATUS_WORDS)
+_STATE, _OF_ALL, _FAILED, _STATUS = range(len(_HELPER.elements))
 _NEW, _AT_WORK, _LEFT_ALONE, _DONE = map(INDEX, range(4))
 
 
 def call(
-    builder: ir.IRBuilder, kernel: ir.Function, args: Sequence[Value], units: int, step: int, most: Value
+    builder: ir.IRBuilder, kernel: ir.Function, args: Sequence[Value], status: Value, units: int, step: int, most: Value
 ) -> Value:
-    """Call a kernel on arguments in parts; the status of all. The code can be linked once there is a `provided`."""
+    """Call a kernel on arguments in parts; whether one failed. The code can be linked once there is a `provided`."""
     with builder.goto_entry_block():
         frame = builder.alloca(ir.ArrayType(BYTE, _SLOT * len(args)))
     for place, arg in enumerate(args):
         builder.store(arg, builder.gep(frame, [INDEX(_SLOT * place)], source_etype=BYTE), align=8)
     run = builder.module.declared(_NAME, _RUN.return_type, _RUN.args)
-    return builder.call(run, [kernel, frame, INDEX(units), INDEX(step), most])
+    return builder.call(run, [kernel, frame, status, INDEX(units), INDEX(step), most])
 
 
 def arguments(builder: ir.IRBuilder, frame: Value, kinds: Sequence[ir.Type]) -> list[Value]:
@@ -84,11 +89,11 @@ def _at(b: ir.IRBuilder, struct: ir.LiteralStructType, pointer: Value, place: in
 
 
 def _worker(module: ir.Module) -> ir.Function:
-    """``work(shared)``: takes the next part for as long as there is one."""
-    function = ir.Function(module, ir.FunctionType(ir.VoidType(), [POINTER]), "work")
+    """``work(shared, status)``: takes the next part while there is one; which failed, or how many there are."""
+    function = ir.Function(module, ir.FunctionType(INDEX, [POINTER, POINTER]), "work")
     function.linkage = "internal"
     b = ir.IRBuilder(function.append_basic_block())
-    (shared,) = function.args
+    shared, status = function.args
     kernel, frame, units, step, count = (
         b.load(_at(b, _SHARED, shared, place), typ=_SHARED.elements[place])
         for place in (_KERNEL, _FRAME, _UNITS, _STEP, _COUNT)
@@ -100,11 +105,12 @@ def _worker(module: ir.Module) -> ir.Function:
     b.cbranch(b.icmp_signed("<", part, count), turn, after)
     b.position_at_end(turn)
     start, end = (b.mul(b.sdiv(b.mul(units, each), count), step) for each in (part, b.add(part, INDEX(1))))
-    status = b.zext(b.call(kernel, [frame, start, end], KERNEL), INDEX)
-    b.atomic_rmw("or", _at(b, _SHARED, shared, _STATUS), status, "monotonic")
+    failed = b.icmp_signed("!=", b.call(kernel, [frame, status, start, end], KERNEL), STATUS(0))
+    with b.if_then(failed, likely=False):
+        b.ret(part)
     b.branch(head)
     b.position_at_end(after)
-    b.ret_void()
+    b.ret(count)
     return function
 
 
@@ -115,10 +121,10 @@ def _helper(module: ir.Module, worker: ir.Function) -> ir.Function:
     function.linkage = "internal"
     b = ir.IRBuilder(function.append_basic_block())
     (own,) = function.args
-    state = _at(b, _HELPER, own, 0)
+    state, failed, status = (_at(b, _HELPER, own, place) for place in (_STATE, _FAILED, _STATUS))
     with b.if_else(_changed(b, state, _NEW, _AT_WORK)) as (then, otherwise):
         with then:
-            b.call(worker, [b.load(_at(b, _HELPER, own, 1), typ=POINTER)])
+            b.store(b.call(worker, [b.load(_at(b, _HELPER, own, _OF_ALL), typ=POINTER), status]), failed)
             b.atomic_rmw("xchg", state, _DONE, "release")
         with otherwise:
             b.call(free, [own])
@@ -132,30 +138,30 @@ def _changed(b: ir.IRBuilder, state: Value, old: Value, new: Value) -> Value:
 
 
 def _write_run(function: ir.Function, helper: ir.Function) -> None:
-    """``run(kernel, frame, units, step, most)``: by at most so many threads; the status of all parts."""
+    """``run(kernel, frame, status, units, step, most)``: by at most so many threads; whether a part failed."""
     module = function.module
     work, free = (module.globals[name] for name in ("work", "free"))
     malloc = ir.Function(module, ir.FunctionType(POINTER, [INDEX]), "malloc")
     create = ir.Function(module, ir.FunctionType(STATUS, [POINTER] * 4), "pthread_create")
     join = ir.Function(module, ir.FunctionType(STATUS, [INDEX, POINTER]), "pthread_join")
     detach = ir.Function(module, ir.FunctionType(STATUS, [INDEX]), "pthread_detach")
-    kernel, frame, units, step, most = function.args
+    kernel, frame, status, units, step, most = function.args
     b = ir.IRBuilder(function.append_basic_block())
-    shared = b.alloca(_SHARED)
+    shared, first = b.alloca(_SHARED), b.alloca(INDEX)  # the first part that failed
     threads, helpers = (b.alloca(ir.ArrayType(kind, MAX_THREADS)) for kind in (INDEX, POINTER))
     threads_used = b.select(b.icmp_signed("<", units, most), units, most)
     parts = b.mul(threads_used, INDEX(_PARTS))
     count = b.select(b.icmp_signed("<", units, parts), units, parts)
     count = b.select(b.icmp_signed(">", threads_used, INDEX(1)), count, INDEX(1))
-    for place, value in enumerate((kernel, frame, units, step, count, INDEX(0), INDEX(0))):
+    for place, value in enumerate((kernel, frame, units, step, count, INDEX(0))):
         b.store(value, _at(b, _SHARED, shared, place))
 
     def start(place: Value) -> None:
         own, slot = b.call(malloc, [INDEX(_HELPER_BYTES)]), b.gep(helpers, [place], source_etype=POINTER)
         b.store(own, slot)
         with b.if_then(b.icmp_unsigned("!=", own, POINTER(None))):
-            b.store(_NEW, _at(b, _HELPER, own, 0))
-            b.store(shared, _at(b, _HELPER, own, 1))
+            b.store(_NEW, _at(b, _HELPER, own, _STATE))
+            b.store(shared, _at(b, _HELPER, own, _OF_ALL))
             made = b.call(create, [b.gep(threads, [place], source_etype=INDEX), POINTER(None), helper, own])
             with b.if_then(b.icmp_signed("!=", made, STATUS(0))):  # there are enough threads: others do its parts
                 b.call(free, [own])
@@ -164,7 +170,8 @@ def _write_run(function: ir.Function, helper: ir.Function) -> None:
     def finish(place: Value) -> None:
         own = b.load(b.gep(helpers, [place], source_etype=POINTER), typ=POINTER)
         with b.if_then(b.icmp_unsigned("!=", own, POINTER(None))):
-            thread, state = b.load(b.gep(threads, [place], source_etype=INDEX), typ=INDEX), _at(b, _HELPER, own, 0)
+            thread = b.load(b.gep(threads, [place], source_etype=INDEX), typ=INDEX)
+            state = _at(b, _HELPER, own, _STATE)
             with b.if_else(_changed(b, state, _NEW, _LEFT_ALONE)) as (then, otherwise):
                 with then:
                     b.call(detach, [thread])
@@ -174,12 +181,16 @@ def _write_run(function: ir.Function, helper: ir.Function) -> None:
                             b.call(detach, [thread])
                         with late:
                             b.call(join, [thread, POINTER(None)])
+                    failed = b.load(_at(b, _HELPER, own, _FAILED), typ=INDEX)
+                    with b.if_then(b.icmp_signed("<", failed, b.load(first, typ=INDEX)), likely=False):
+                        b.store(failed, first)
+                        b.store(b.load(_at(b, _HELPER, own, _STATUS), typ=_WORDS), status)
                     b.call(free, [own])
 
     repeat(b, threads_used, start, start=1)
-    b.call(work, [shared])
+    b.store(b.call(work, [shared, status]), first)
     repeat(b, threads_used, finish, start=1)
-    b.ret(b.trunc(b.load(_at(b, _SHARED, shared, _STATUS), typ=INDEX), STATUS))
+    b.ret(b.zext(b.icmp_signed("<", b.load(first, typ=INDEX), count), STATUS))
 
 
 def _is_soon_done(b: ir.IRBuilder, state: Value) -> Value:

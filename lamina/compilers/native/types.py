@@ -11,6 +11,7 @@ BYTE = ir.IntType(8)
 BIT = ir.IntType(1)
 POINTER = ir.PointerType()
 STATUS = ir.IntType(32)
+STATUS_WORDS = 4  # of what a function notes where it fails: which failure, and up to three values
 
 # What can be computed with. The others are moved as they are, as bits.
 _INTEGERS = [dt.DTYPES[f"{sign}int{bits}"] for sign in ("", "u") for bits in (8, 16, 32, 64)]

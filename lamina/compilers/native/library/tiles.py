@@ -70,7 +70,7 @@ def emit(call: Call) -> None:
     start: Value = INDEX(0)
     end: Value = INDEX(tiles)
     if is_divided:
-        frame, start, end = function.args
+        frame, _, start, end = function.args
         memories = parallel.arguments(inside, frame, kinds)
     own = [each._replace(memory=memory) for each, memory in zip(arrays, memories, strict=True)]
     _Tiles(inside, shape, own).write(start, end)
@@ -79,7 +79,7 @@ def emit(call: Call) -> None:
     args = [each.memory for each in arrays]
     if is_divided:
         parallel.provided()  # before the code is linked, also where it was found on disk
-        parallel.call(b, function, args, -(-tiles // step), step, call.threads)
+        parallel.call(b, function, args, POINTER(None), -(-tiles // step), step, call.threads)
     else:
         b.call(function, args)
 
