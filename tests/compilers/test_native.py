@@ -519,6 +519,34 @@ def test_a_cast_to_an_integer_saturates_in_each_lane(floating, integer: str) -> 
         np.testing.assert_array_equal(cast(x[:size]), np.array(exact[:size], integer))
 
 
+_TURNED = {
+    "copied": lambda x: x.T.copy(),
+    "with itself": lambda x: x[: min(x.shape), : min(x.shape)].T + x[: min(x.shape), : min(x.shape)],
+    "beside rows": lambda x: x.T * np.arange(len(x)) + np.arange(x.shape[1])[:, np.newaxis],
+    "a part": lambda x: x.T[3:-2, 1:-1] * 2,
+    "backwards": lambda x: x.T[::-1, ::-1] + 1,
+}
+
+
+@pytest.mark.parametrize("function", _TURNED.values(), ids=_TURNED)
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int32", "uint8", "complex64"])
+def test_blocks_and_tiles(function: Any, dtype: str, rng) -> None:
+    """In blocks where rows are whole lines of the cache, from wherever they begin, and in tiles elsewhere."""
+    for rows, columns in ((16, 16), (17, 40), (64, 23), (65, 300), (304, 16), (33, 27)):
+        memory = rng.integers(0, 100, rows * columns + 3).astype(dtype)
+        for begin in (0, 1, 3):
+            x = memory[begin : begin + rows * columns].reshape(rows, columns)
+            np.testing.assert_array_equal(native(function)(x), function(x), strict=True)
+
+
+def test_axes_that_are_turned(rng) -> None:
+    for shape in ((24, 5, 40), (3, 64, 17), (33, 8, 8)):
+        x = rng.random(shape)
+        for order in ((2, 1, 0), (0, 2, 1), (2, 0, 1), (1, 2, 0), (1, 0, 2)):
+            turned = native(lambda x, order=order: x.transpose(order) * 2)
+            np.testing.assert_array_equal(turned(x), x.transpose(order) * 2, strict=True)
+
+
 @pytest.mark.parametrize("table", ["uint8", "int16", "bool", "float16", "float64", "complex64"])
 @pytest.mark.parametrize("index", ["uint8", "int8", "int32", "uint64"])
 def test_tables_by_indices_that_are_read(table: str, index: str, rng) -> None:

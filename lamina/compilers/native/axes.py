@@ -51,7 +51,7 @@ def axes_of(kernel: Kernel, terms: Sequence[Term]) -> list[Axis]:
             for extent, strides in runs(tuple(kernel.space[axis] for axis in part), rows):
                 found = dict(zip(layouts, strides, strict=True))
                 axes.append(Axis(extent, is_reduced, found, lengths.get(part[0])))
-    return axes if kernel.reduced or kernel.is_ordered or lengths else _tiled(axes)
+    return axes
 
 
 def _divided(group: Sequence[int], lengths: Container[int]) -> list[list[int]]:
@@ -65,17 +65,26 @@ def _divided(group: Sequence[int], lengths: Container[int]) -> list[list[int]]:
     return parts
 
 
-def _tiled(axes: list[Axis]) -> list[Axis]:
-    """The loops, the innermost in tiles where another axis goes through a memory in order and it doesn't.
+def crossing(axes: Sequence[Axis]) -> int | None:
+    """The outermost axis that goes through a memory in order which the innermost one crosses, if there is one."""
+    crossed = [layout for layout, stride in axes[-1].strides.items() if abs(stride) > 1] if axes else []
+    return next((k for k, axis in enumerate(axes[:-1]) if any(abs(axis.strides[each]) == 1 for each in crossed)), None)
+
+
+def has_lines(kernel: Kernel, axes: Sequence[Axis], lanes: int) -> bool:
+    """Whether vectors along the innermost axis are stored at the same distance from a line of the cache in all rows."""
+    layouts = [spread(store.layout, kernel.space, kernel.reduced) for store in kernel.stores]
+    outer = [axis.strides[each] % lanes for each in layouts for axis in axes[:-1]]
+    return len(layouts) == 1 and axes[-1].strides[layouts[0]] == 1 and not any(outer)
+
+
+def tiled(axes: list[Axis], other: int) -> list[Axis]:
+    """The loops, the innermost in tiles, of which each is gone through before the other axis goes on.
 
     Then the lines of memory that a tile reads are in cache when the other axis comes to their next elements.
     """
-    if not axes or axes[-1].extent < _WIDE:
-        return axes
     last = axes[-1]
-    crossed = [layout for layout, stride in last.strides.items() if abs(stride) > 1]
-    other = next((k for k, axis in enumerate(axes[:-1]) if any(abs(axis.strides[each]) == 1 for each in crossed)), None)
-    if other is None:
+    if last.extent < _WIDE:
         return axes
     tiles, tail = -(-last.extent // _TILE), last.extent % _TILE
     whole = Axis(tiles, False, {each: stride * _TILE for each, stride in last.strides.items()}, tail=tail)

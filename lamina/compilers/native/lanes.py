@@ -31,22 +31,22 @@ def chosen_lanes(axes: Sequence[Axis], terms: Sequence[Term], is_ordered: bool, 
         axis = kept - 1
     lanes = max(vector_bytes // widest, 1)
     is_small = kept < len(axes) and len(terms) <= _SMALL
-    if is_small and not crossed_loads(axes, terms, axis, lanes) and axes[axis].extent >= 8 * lanes:
+    if is_small and not crossed_loads(axes, terms, axis, len(axes) - 1, lanes) and axes[axis].extent >= 8 * lanes:
         lanes *= 4  # so many additions may be on their way at once
     while lanes > 1 and lanes >= 2 * axes[axis].extent:
         lanes //= 2
     return axis, lanes
 
 
-def crossed_loads(axes: Sequence[Axis], terms: Sequence[Term], axis: int, lanes: int) -> list[Term]:
-    """The loads that are read in blocks: lanes along an axis cross memory that the innermost loop goes along."""
-    if not 4 <= lanes <= 16 or not axis < _kept(axes) < len(axes) or lanes > axes[-1].extent:
+def crossed_loads(axes: Sequence[Axis], terms: Sequence[Term], across: int, along: int, lanes: int) -> list[Term]:
+    """The loads that are read in blocks: lanes along an axis cross memory that the loop over another goes along."""
+    if not 4 <= lanes <= 16 or across == along or lanes > axes[along].extent:
         return []
     plain = (term for term in terms if term.op == "load" and not term.args and term.dtype in _TURNED)
 
     def strides(term: Term) -> tuple[int, int]:
         layout = layout_of(term)
-        return abs(axes[axis].strides[layout]), axes[-1].strides[layout]
+        return abs(axes[across].strides[layout]), axes[along].strides[layout]
 
     return [term for term in plain if strides(term)[0] > NEAR and strides(term)[1] == 1]
 

@@ -16,9 +16,9 @@ from typing import Any
 from lamina import dtype as dt
 from lamina.compilers.native import ir, narrow, pairs, scalar
 from lamina.compilers.native.accumulators import CHUNK, Accumulator, PairAccumulator
-from lamina.compilers.native.axes import axes_of, layout_of
+from lamina.compilers.native.axes import axes_of, crossing, has_lines, layout_of, tiled
 from lamina.compilers.native.lanes import NEAR, chosen_lanes, crossed_loads
-from lamina.compilers.native.memory import Access
+from lamina.compilers.native.memory import AHEAD, Access
 from lamina.compilers.native.scalar import Emit, Value, call_intrinsic
 from lamina.compilers.native.types import (
     BIT,
@@ -32,7 +32,7 @@ from lamina.compilers.native.types import (
     splat_constant,
     vector,
 )
-from lamina.compilers.native.vectors import picked, splat, transposed
+from lamina.compilers.native.vectors import picked, splat
 from lamina.dtype import DType
 from lamina.layout import Layout
 from lamina.program.fuse import spread, stages
@@ -42,6 +42,7 @@ from lamina.program.record import REDUCTIONS, Kernel, Site, Store, Term, in_orde
 Fail = Callable[[ir.IRBuilder, Value, Callable[[], Sequence[Value]], Site], None]
 
 _WRITTEN_OUT = 4  # turns of a loop in order
+_BLOCK = 96  # terms of all lanes, which are written out where a block is read
 
 
 def emit_kernel(
@@ -66,7 +67,7 @@ def parts_of(kernel: Kernel, vector_bytes: int) -> tuple[int, int]:
     nest = _Nest(ir.IRBuilder(), kernel, {}, lambda *_: None, vector_bytes, None, {})
     if kernel.is_ordered or not nest.kept:
         return 1, 0
-    step = nest.lanes if nest.lane_axis == 0 else 1
+    step = nest.step(0)
     return nest.axes[0].extent // step - bool(nest.axes[0].tail), step
 
 
@@ -95,12 +96,32 @@ class _Nest:
         self.axes = axes_of(kernel, self.terms)
         self.kept = sum(not axis.is_reduced for axis in self.axes)
         self.lane_axis, self.lanes = chosen_lanes(self.axes, self.terms, kernel.is_ordered, vector_bytes)
-        self.crossed = crossed_loads(self.axes, self.terms, self.lane_axis, self.lanes)
+        self.turned = len(self.axes) - 1  # the axis along which blocks are read, where the lanes cross a memory
+        self.crossed = crossed_loads(self.axes, self.terms, self.lane_axis, self.turned, self.lanes)
+        if self.kept == len(self.axes) and not kernel.is_ordered and not kernel.lengths:
+            self._arrange()
+        self.rows = self.lanes  # of a block
         self.columns: dict[Term, Value] = {}  # of what is read in blocks: the one that is taken now
         self.depends = self._dependences()
         self.at = Access(builder, pointers, tags, self.axes, self.lane_axis)
         self.scopes: list[dict[Term, Value]] = [{}]  # what has been computed in each
         self.ends: dict[int, Value] = {}  # of the loops that have a length
+
+    def _arrange(self) -> None:
+        """Where the lanes cross a memory that another axis goes along, go through it in blocks, or else in tiles."""
+        other = crossing(self.axes)
+        if other is None:
+            return
+        *outer, last = self.axes
+        axes = [*outer[:other], *outer[other + 1 :], outer[other], last]
+        is_little = len(self.terms) * self.lanes <= _BLOCK and last.extent >= 2 * self.lanes
+        if is_little and has_lines(self.kernel, axes, self.lanes):
+            self.crossed = crossed_loads(axes, self.terms, len(axes) - 1, len(axes) - 2, self.lanes)
+        if self.crossed:
+            self.axes, self.turned = axes, len(axes) - 2
+        else:
+            self.axes = tiled(self.axes, other)
+            self.lane_axis = self.turned = len(self.axes) - 1
 
     def _dependences(self) -> dict[Term, frozenset[int]]:
         """The axes that each term depends on."""
@@ -121,7 +142,13 @@ class _Nest:
     def _level(self, term: Term) -> int:
         """Inside how many loops a term is computed; what a reduction is needed for, inside all that are kept."""
         level = 1 + max(self.depends[term], default=-1)
+        if level == self.turned + 1:
+            level = len(self.axes)  # blocks are read in the innermost loop
         return max(level, self.kept) if self.stage[term] else level
+
+    def step(self, level: int) -> int:
+        """How many indices a turn of a loop has."""
+        return self.lanes if level == self.lane_axis or (self._is_blocked and level == self.turned) else 1
 
     def _is_vector(self, term: Term) -> bool:
         return self.lanes > 1 and self.lane_axis in self.depends[term]
@@ -145,10 +172,21 @@ class _Nest:
         if level < self.kept:
             self._compute([t for t in self.terms if self._level(t) == level])
             self._each(level, lambda: self._kept_level(level + 1))
-            return
+        elif self._is_blocked:
+            self._block(self.rows, self._inside)
+        else:
+            self._inside()
+
+    @property
+    def _is_blocked(self) -> bool:
+        """Whether the innermost loop goes through blocks, and the one around it as far as one of them."""
+        return self.turned < len(self.axes) - 1
+
+    def _inside(self) -> None:
+        """What is inside all loops over what is kept."""
         is_reducing = self.kept < len(self.axes)
         for stage in range(max(self.stage.values(), default=0) + 1):
-            here = [t for t in self.terms if self._level(t) == level and self.stage[t] == stage]
+            here = [t for t in self.terms if self._level(t) == self.kept and self.stage[t] == stage]
             self._compute([t for t in here if t.op not in REDUCTIONS])
             outer = [s for s in self.kernel.stores if not is_reducing or s.layout.rank < len(self.kernel.space)]
             for store in outer:
@@ -230,7 +268,7 @@ class _Nest:
         """A loop over an axis; with `after`, which runs at least each so many turns."""
         axis = self.axes[level]
         extent = axis.extent
-        step = self.lanes if level == self.lane_axis else 1
+        step = self.step(level)
         main = extent - (1 if axis.tail else extent % step)
 
         def turn(index: Value) -> None:
@@ -243,11 +281,19 @@ class _Nest:
         if level in self.ends:
             self._up_to(level, step, turn, after)
             return
+        if self._is_blocked and level == self.lane_axis:
+            self._from_line(extent, turn)
+            return
+
+        def block(index: Value) -> None:
+            self.at.indices.append(index)
+            self._block(self.lanes, body)
+            self.at.indices.pop()
 
         def turns(start: Any, end: Any) -> None:
-            if self.crossed and level == len(self.axes) - 1 and after is None and self.at.is_whole:
+            if self.crossed and step == 1 and level == self.turned and after is None and self.at.is_whole:
                 whole = end - end % self.lanes
-                self._counted(start, whole, self.lanes, lambda index: self._block(index, turn))
+                self._counted(start, whole, self.lanes, block)
                 start = whole
             self._counted(start, end, step, turn)
 
@@ -255,11 +301,13 @@ class _Nest:
             inner = self.axes[-1]
             if axis.tail:
                 self.axes[-1] = inner._replace(extent=axis.tail)
-            else:
+            elif level == self.lane_axis:
                 self.at.rest = extent - main
+            else:
+                self.rows = extent - main
             turn(INDEX(main))
             self.axes[-1] = inner
-            self.at.rest = 0
+            self.at.rest, self.rows = 0, self.lanes
 
         if self.part is not None and level == 0:
             start, end = self.part
@@ -315,24 +363,42 @@ class _Nest:
                 if after is not None:
                     after()
 
+    def _from_line(self, extent: int, turn: Callable[[Value], None]) -> None:
+        """A loop whose vectors are stored as whole lines of the cache, but for a part of one at each end."""
+        b, lanes, (store,) = self.b, self.lanes, self.kernel.stores
+        size = store.term.dtype.numpy.itemsize
+        address = b.ptrtoint(self.at.address(store.buffer, store.term.dtype, INDEX(store.layout.offset)), INDEX)
+        start = b.and_(b.sdiv(b.sub(INDEX(0), address), INDEX(size)), INDEX(lanes - 1))
+        end = b.add(start, b.and_(b.sub(INDEX(extent), start), INDEX(-lanes)))
+        places = ir.Constant(ir.VectorType(INDEX, lanes), list(range(lanes)))
+
+        def part(index: Value, count: Value) -> None:
+            with b.if_then(b.icmp_signed("<", INDEX(0), count)):
+                self.at.mask = b.icmp_signed("<", places, splat(b, count, lanes))
+                turn(index)
+                self.at.mask = None
+
+        part(INDEX(0), start)
+        self._counted(start, end, lanes, turn)
+        part(end, b.sub(INDEX(extent), end))
+
     def _lesser(self, x: Value, y: Value) -> Value:
         return self.b.select(self.b.icmp_signed("<", x, y), x, y)
 
-    def _block(self, index: Value, turn: Callable[[Value], None]) -> None:
-        """As many turns as there are lanes, on vectors along the memory that the lanes cross, transposed."""
-        self.at.indices.append(index)
-        found = {}
-        for term in self.crossed:
-            buffer, layout, _ = term.static
-            start, stride = self.at.start(layout), self.at.lane_stride(layout)
-            starts = [self.b.add(start, INDEX(lane * stride)) for lane in range(self.lanes)]
-            rows = [self.at.read_vector(buffer, term.dtype, each, self.lanes, None) for each in starts]
-            found[term] = transposed(self.b, rows)
-        self.at.indices.pop()
-        for place in range(self.lanes):
-            self.columns = {term: columns[place] for term, columns in found.items()}
-            turn(self.b.add(index, INDEX(place)))
-        self.columns = {}
+    def _block(self, count: int, body: Callable[[], None]) -> None:
+        """So many turns of the loop along the memory that the lanes cross: its vectors in each lane, transposed."""
+        columns = {
+            term: self.at.read_block(term.static[0], term.dtype, term.static[1], self.lanes, count, self._is_blocked)
+            for term in self.crossed
+        }
+        start = self.at.indices[self.turned]
+        for place in range(count):
+            self.at.indices[self.turned] = self.b.add(start, INDEX(place))
+            self.columns = {term: own[place] for term, own in columns.items()}
+            self.scopes.append({})
+            body()
+            self.scopes.pop()
+        self.at.indices[self.turned], self.columns = start, {}
 
     def _counted(self, start: Any, end: Any, step: int, body: Callable[[Value], None]) -> None:
         """``for index in range(start, end, step)``; there is a first turn, or both bounds are ints."""
@@ -545,6 +611,8 @@ class _Nest:
         mask = self._where([by for by, moved in store.shifts if moved is None], lanes)
         if type(value) is not tuple:
             self.at.write(store.buffer, dtype, value, start, stride, mask)
+            if self._is_blocked:
+                self.at.prefetch(store.buffer, dtype, self.b.add(start, INDEX(AHEAD * self.lanes)), is_written=True)
             return
         element, twice = part_of(dtype), self.b.mul(start, INDEX(2))
         if is_vector and stride == 1 and mask is None and self.at.is_whole:

@@ -6,9 +6,11 @@ from lamina.compilers.native import ir
 from lamina.compilers.native.axes import Axis
 from lamina.compilers.native.scalar import Value, call_intrinsic
 from lamina.compilers.native.types import BIT, INDEX, in_memory, splat_constant
-from lamina.compilers.native.vectors import first_lanes, joined, picked
+from lamina.compilers.native.vectors import first_lanes, joined, picked, transposed
 from lamina.dtype import DType
 from lamina.layout import Layout
+
+AHEAD = 2  # vectors: so early a line of memory is asked for
 
 
 class Access:
@@ -56,14 +58,34 @@ class Access:
         return self.b.load(address, typ=in_memory(dtype), align=dtype.numpy.alignment, tag=tag)
 
     def read_vector(self, buffer: int, dtype: DType, start: Value, lanes: int, mask: Value) -> Value:
-        """A vector of elements in a row; those of a mask, if there is one."""
+        """A vector of elements in a row, for the lanes in use; those of a mask, if there is one."""
+        return self.read_row(buffer, dtype, start, lanes, self.used(mask, lanes))
+
+    def read_row(self, buffer: int, dtype: DType, start: Value, lanes: int, mask: Value) -> Value:
+        """A vector of elements in a row, whatever lanes are in use; those of a mask, if there is one."""
         address, kind = self.address(buffer, dtype, start), ir.VectorType(in_memory(dtype), lanes)
         align = dtype.numpy.alignment
-        mask = self.used(mask, lanes)
         if mask is None:
             return self.b.load(address, typ=kind, align=align)
         args = (address, ir.IntType(32)(align), mask, kind(0))
         return call_intrinsic(self.b, "masked.load", args, kind, (kind, address.type))
+
+    def read_block(
+        self, buffer: int, dtype: DType, layout: Layout, lanes: int, count: int, is_ahead: bool
+    ) -> list[Value]:
+        """So many columns of a square of which each lane has a row; what comes next is asked for ahead, if wanted."""
+        b, start, stride = self.b, self.start(layout), self.lane_stride(layout)
+        used = None if count == lanes else first_lanes(count, lanes)
+        rows = []
+        for lane in range(lanes):
+            further: Value = INDEX(lane * stride)
+            if self.mask is not None:  # there may be fewer rows
+                further = b.select(b.extract_element(self.mask, INDEX(lane)), further, INDEX(0))
+            row = b.add(start, further)
+            rows.append(self.read_row(buffer, dtype, row, lanes, used))
+            if is_ahead:  # no processor foresees what crosses memory
+                self.prefetch(buffer, dtype, b.add(row, INDEX(AHEAD * lanes * stride + lanes - 1)))
+        return transposed(b, rows)
 
     def read_apart(
         self, buffer: int, dtype: DType, start: Value, lanes: int, stride: int, beside: tuple[int, int]
@@ -129,6 +151,12 @@ class Access:
             address, used = self.address(buffer, dtype, start), self.used(mask, value.type.count)
             args = (value, address, ir.IntType(32)(align), used)
             call_intrinsic(b, "masked.store", args, ir.VoidType(), (value.type, address.type))
+
+    def prefetch(self, buffer: int, dtype: DType, position: Value, is_written: bool = False) -> None:
+        """Ask for a line of memory that is read or written soon; it may lie beyond the end."""
+        address, number = self.address(buffer, dtype, position), ir.IntType(32)
+        args = (address, number(int(is_written)), number(3), number(1))  # to stay in all caches; it is data
+        call_intrinsic(self.b, "prefetch", args, ir.VoidType(), (address.type,))
 
     def used(self, mask: Value, lanes: int) -> Value:
         """The lanes of a mask that are in use; None for all there are."""

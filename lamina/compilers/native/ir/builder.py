@@ -133,7 +133,7 @@ class IRBuilder:
 
     trunc, zext, sext, fptrunc, fpext = map(_cast, ("trunc", "zext", "sext", "fptrunc", "fpext"))
     fptosi, fptoui, sitofp, uitofp = map(_cast, ("fptosi", "fptoui", "sitofp", "uitofp"))
-    bitcast, inttoptr = map(_cast, ("bitcast", "inttoptr"))
+    bitcast, inttoptr, ptrtoint = map(_cast, ("bitcast", "inttoptr", "ptrtoint"))
 
     icmp_signed = _comparison("icmp", {**_EQUAL, **{sign: f"s{name}" for sign, name in _SIGNS.items()}})
     icmp_unsigned = _comparison("icmp", {**_EQUAL, **{sign: f"u{name}" for sign, name in _SIGNS.items()}})
