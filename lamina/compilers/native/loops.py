@@ -372,15 +372,16 @@ class _Nest:
         end = b.add(start, b.and_(b.sub(INDEX(extent), start), INDEX(-lanes)))
         places = ir.Constant(ir.VectorType(INDEX, lanes), list(range(lanes)))
 
-        def part(index: Value, count: Value) -> None:
+        def at_an_end(which: Value) -> None:
+            is_first = b.icmp_signed("==", which, INDEX(0))
+            index, count = b.select(is_first, INDEX(0), end), b.select(is_first, start, b.sub(INDEX(extent), end))
             with b.if_then(b.icmp_signed("<", INDEX(0), count)):
                 self.at.mask = b.icmp_signed("<", places, splat(b, count, lanes))
                 turn(index)
                 self.at.mask = None
 
-        part(INDEX(0), start)
         self._counted(start, end, lanes, turn)
-        part(end, b.sub(INDEX(extent), end))
+        self._counted(0, 2, 1, at_an_end)  # one piece of code for both
 
     def _lesser(self, x: Value, y: Value) -> Value:
         return self.b.select(self.b.icmp_signed("<", x, y), x, y)
