@@ -1,5 +1,6 @@
 """Random graphs through the evaluator and the native compiler, with each of its passes and without it."""
 
+import importlib
 import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -7,29 +8,28 @@ from typing import Any
 import numpy as np
 import pytest
 
+from lamina.compilers.native import STEPS, planned
 from lamina.compilers.native.execute import executable
-from lamina.compilers.native.support import is_native
 from lamina.evaluator import compile_graph
-from lamina.expr import Graph
-from lamina.passes import PASSES, run_passes
-from lamina.program import fuse, lower
-from lamina.program.memory import plan
+from lamina.passes import PASSES
 from lamina.testing.elements import difference
 from tests.support.random_graphs import RandomGraph, random_graph
 
 PARTS = 10
-SEEDS, LONG_SEEDS = 1_000, 20_000
+SEEDS, FEWER_SEEDS, LONG_SEEDS = 1_000, 500, 20_000
+
+# what is done with much alone, done with little
+AS_IF_LARGE: dict[str, dict[str, int]] = {
+    "lamina.compilers.native.driver": {"_MUCH": 1},
+    "lamina.program.packed": {"_MUCH": 1, "_OFTEN": 2, "_WIDE": 2},
+    "lamina.program.split": {"FEW": 2, "LONG": 16, "_PARTS": 2},
+    "lamina.program.tallied": {"_LONG": 1, "_FOR_A_PLACE": 1},
+}
 
 Run = Callable[..., Sequence[np.ndarray]]
 
 
-def natively(graph: Graph, left_out: str = "") -> Run:
-    """The graph in native code, without one step of the way there."""
-    program = lower(run_passes(graph, [name for name in PASSES if name != left_out]), is_native)
-    return executable(plan(program if left_out == "fusion" else fuse(program)))
-
-
-WAYS = ["", *PASSES, "fusion"]
+WAYS = ["", *PASSES, *STEPS]
 FOUND = (
     1_288,
     20_047,
@@ -60,7 +60,7 @@ def outcome(run: Run, case: RandomGraph) -> tuple[Any, list[Any]]:
 def differences(case: RandomGraph, left_out: str = "") -> list[str]:
     """How native code differs from the evaluator: in results, in the error, in what is shown."""
     expected, shown = outcome(compile_graph(case.graph), case)
-    run = natively(case.graph, left_out)
+    run = executable(planned(case.graph, left_out))
     found = []
     for turn in ("first", "second"):
         results, seen = outcome(run, case)
@@ -83,6 +83,17 @@ def test_native_code_gives_what_the_evaluator_gives(part: int, long_mode: bool) 
         for left_out in dict.fromkeys(("", WAYS[seed // PARTS % len(WAYS)])):
             found = differences(random_graph(seed), left_out)
             assert not found, f"seed {seed} without {left_out or 'nothing'}: {found}\n{random_graph(seed).graph}"
+
+
+@pytest.mark.parametrize("part", range(PARTS))
+def test_what_large_programs_become(part: int, long_mode: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Threads, parts of reductions, tables and copies in order, of graphs that are too small for them."""
+    for module, values in AS_IF_LARGE.items():
+        for name, value in values.items():
+            monkeypatch.setattr(importlib.import_module(module), name, value)
+    for seed in range(part, LONG_SEEDS if long_mode else FEWER_SEEDS, PARTS):
+        found = differences(random_graph(seed))
+        assert not found, f"seed {seed} as if it were large: {found}\n{random_graph(seed).graph}"
 
 
 @pytest.mark.parametrize("seed", FOUND)

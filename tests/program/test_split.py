@@ -18,7 +18,9 @@ def kernels(program):
     return [each for each in instructions_of(program.block) if isinstance(each, Kernel)]
 
 
-@pytest.mark.parametrize("shape", [(131_072,), (200_003,), (1000, 17, 40), (200_000, 3), (3, 100_000), (130, 33, 64)])
+@pytest.mark.parametrize(
+    "shape", [(131_072,), (131_073,), (200_003,), (1000, 17, 40), (200_000, 3), (3, 100_000), (130, 33, 64)]
+)
 @pytest.mark.parametrize("order", ["C", "F"])
 @pytest.mark.parametrize("dtype", [np.float64, np.float32, np.int16, np.bool_])
 def test_reductions_in_parts(shape, order: str, dtype, rng) -> None:
@@ -37,7 +39,7 @@ def test_reductions_in_parts(shape, order: str, dtype, rng) -> None:
         np.testing.assert_array_equal(result, expected)
 
 
-@pytest.mark.parametrize("size", [131_072, 1_000_003])
+@pytest.mark.parametrize("size", [131_072, 131_073, 1_000_003])
 def test_the_first_of_nans_and_equals_is_found_in_any_part(size: int, rng) -> None:
     compiled = lamina.defn(lambda x: (x.argmax(), x.argmin(), x.max()), compiler="native", strict=True)
     for marks in ([], [size - 1], [size // 2, size // 2 + 1], [5, size - 3]):

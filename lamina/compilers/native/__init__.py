@@ -8,6 +8,7 @@ several threads. `fingerprint` tells programs apart, `jit` compiles, `cache` kee
 `entry` is what Python calls. An op without native code is computed by the evaluator.
 """
 
+import functools
 from collections.abc import Callable
 
 import numpy as np
@@ -19,10 +20,19 @@ from lamina.compilers.native.library import has_code
 from lamina.compilers.native.support import is_native
 from lamina.errors import warn
 from lamina.expr import Graph
-from lamina.passes import run_passes
-from lamina.program import fuse, lower, packed, shortened, split, tallied
+from lamina.passes import PASSES, run_passes
+from lamina.program import Program, fuse, lower, packed, shortened, split, tallied
 from lamina.program.memory import Planned, plan
 from lamina.program.record import TooLarge
+
+STEPS: dict[str, Callable[[Program], Program]] = {
+    "lengths": functools.partial(shortened, has_code=has_code),
+    "fusion": fuse,
+    "parts": split,
+    "tables": tallied,
+    "order": packed,
+}
+"""What is worth changing in a program, in this order: each step keeps what the program computes."""
 
 
 def compile_graph(graph: Graph) -> Callable[..., list[np.ndarray]]:
@@ -50,6 +60,13 @@ def compile_graph(graph: Graph) -> Callable[..., list[np.ndarray]]:
     return evaluator.compile_graph(graph)
 
 
-def planned(graph: Graph) -> Planned:
-    """The program that a graph becomes, and which of its buffers share memory; raises `TooLarge` for too many."""
-    return plan(packed(tallied(split(fuse(shortened(lower(run_passes(graph), is_native), has_code))))))
+def planned(graph: Graph, left_out: str = "") -> Planned:
+    """The program that a graph becomes, and which of its buffers share memory.
+
+    One of `PASSES` or `STEPS` may be left out, by its name. Raises `TooLarge` for too many buffers.
+    """
+    program = lower(run_passes(graph, [name for name in PASSES if name != left_out]), is_native)
+    for name, step in STEPS.items():
+        if name != left_out:
+            program = step(program)
+    return plan(program)

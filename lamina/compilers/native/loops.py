@@ -184,7 +184,7 @@ class _Nest:
 
     def _inside(self) -> None:
         """What is inside all loops over what is kept."""
-        is_reducing = self.kept < len(self.axes)
+        is_reducing = bool(self.kernel.reduced)  # of axes of one element too, which are no loops
         for stage in range(max(self.stage.values(), default=0) + 1):
             here = [t for t in self.terms if self._level(t) == self.kept and self.stage[t] == stage]
             self._compute([t for t in here if t.op not in REDUCTIONS])
