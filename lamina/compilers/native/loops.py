@@ -121,7 +121,8 @@ class _Nest:
             self.axes, self.turned = axes, len(axes) - 2
         else:
             self.axes = tiled(self.axes, other)
-            self.lane_axis = self.turned = len(self.axes) - 1
+            self.kept = len(self.axes)
+            self.lane_axis = self.turned = self.kept - 1
 
     def _dependences(self) -> dict[Term, frozenset[int]]:
         """The axes that each term depends on."""
