@@ -11,15 +11,11 @@ from dataclasses import replace
 
 from lamina.layout import Layout
 from lamina.program.record import (
-    Block,
-    Buffer,
-    Instruction,
-    Kept,
     Kernel,
     Program,
     Store,
     Term,
-    with_blocks,
+    with_kernels,
 )
 
 _MUCH = 1 << 14  # elements of a space for which a kernel more is worth it
@@ -48,20 +44,10 @@ def packed(program: Program) -> Program:
         %2 = t4
       return %2
     """
-    return replace(program, block=_packed(program.block, program))
+    return replace(program, block=with_kernels(program.block, lambda kernel: _with_copies(kernel, program)))
 
 
-def _packed(block: Block, program: Program) -> Block:
-    done: list[Instruction] = []
-    for each in block.instructions:
-        if isinstance(each, Kernel):
-            done += _with_copies(each, program)
-        else:
-            done.append(with_blocks(each, lambda inner: _packed(inner, program)))
-    return Block(tuple(done), block.outputs)
-
-
-def _with_copies(kernel: Kernel, program: Program) -> Iterator[Instruction]:
+def _with_copies(kernel: Kernel, program: Program) -> Iterator[Kernel]:
     """A kernel that reads everything in the order of its results, and before it the copies that are needed for that."""
     terms, copies = program.terms, {}
     for load in _across(kernel):
@@ -73,10 +59,7 @@ def _with_copies(kernel: Kernel, program: Program) -> Iterator[Instruction]:
         whole = Layout.contiguous(shape)
         strides = dict(zip(axes, whole.strides, strict=True))
         seen = Layout(layout.shape, tuple(strides.get(axis, 0) for axis in range(len(layout.shape))))
-        program.buffers.append(Buffer(load.dtype, shape))
-        copy = len(program.buffers) - 1
-        why = "it is read often, and in vectors across its memory"
-        program.origins.kept[copy] = Kept(why, None, kernel.source)
+        copy = program.keep(load.dtype, shape, "it is read often, and in vectors across its memory", kernel.source)
         origin = terms.load(buffer, load.dtype, Layout(shape, [layout.strides[axis] for axis in axes], layout.offset))
         yield Kernel(shape, (), (Store(origin, copy, whole),), kernel.source)
         copies[load] = terms.load(copy, load.dtype, seen)

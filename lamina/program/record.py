@@ -440,6 +440,12 @@ class Program:
     shapes: tuple[Shape, ...]  # of the results, whose buffers may have others
     written: tuple[int, ...] = ()  # the params whose new elements the last of the results are
 
+    def keep(self, dtype: DType, shape: Shape, why: str, source: Source | None) -> int:
+        """A new buffer, and why there is one."""
+        self.buffers.append(Buffer(dtype, shape))
+        self.origins.kept[len(self.buffers) - 1] = Kept(why, None, source)
+        return len(self.buffers) - 1
+
     def __repr__(self) -> str:
         return f"<Program {self.name}: {len(self.buffers)} buffers>"
 
@@ -473,6 +479,17 @@ def with_blocks(instruction: Instruction, change: Callable[[Block], Block]) -> I
         case Cond(then=then, otherwise=otherwise):
             return replace(instruction, then=change(then), otherwise=change(otherwise))
     return instruction
+
+
+def with_kernels(block: Block, change: Callable[[Kernel], Iterable[Instruction]]) -> Block:
+    """The block with what a change gives in the place of each kernel, those of inner blocks included."""
+    done: list[Instruction] = []
+    for each in block.instructions:
+        if isinstance(each, Kernel):
+            done += change(each)
+        else:
+            done.append(with_blocks(each, lambda inner: with_kernels(inner, change)))
+    return Block(tuple(done), block.outputs)
 
 
 # Text

@@ -8,21 +8,19 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
+from lamina.dtype import DType
 from lamina.layout import Layout
 from lamina.layout.move import Broadcast, Movement, Permute, Range, Reshape, Slice
 from lamina.program.fuse import FEW, LONG, passes_of
 from lamina.program.record import (
     REDUCTIONS,
-    Block,
-    Buffer,
     Instruction,
-    Kept,
     Kernel,
     Program,
     Shape,
     Store,
     Term,
-    with_blocks,
+    with_kernels,
 )
 
 _PARTS = 64  # about how many
@@ -47,18 +45,11 @@ def split(program: Program) -> Program:
         %1 = t1
       return %1
     """
-    return replace(program, block=_split(program, program.block))
 
+    def in_parts(kernel: Kernel) -> list[Instruction]:
+        return _Parts(program, kernel).written() if _is_long(kernel) else [kernel]
 
-def _split(program: Program, block: Block) -> Block:
-    done: list[Instruction] = []
-    for each in block.instructions:
-        match each:
-            case Kernel() if _is_long(each):
-                done += _Parts(program, each).written()
-            case _:
-                done.append(with_blocks(each, lambda inner: _split(program, inner)))
-    return Block(tuple(done), block.outputs)
+    return replace(program, block=with_kernels(program.block, in_parts))
 
 
 def _is_long(kernel: Kernel) -> bool:
@@ -132,16 +123,13 @@ class _Parts:
         return (self.count + bool(self.rest), *self.kernel.kept)
 
     def _buffer(self, term: Term) -> int:
-        return self._new(Buffer(term.dtype, self._parts_and_kept))
+        return self._new(term.dtype, self._parts_and_kept)
 
     def _like(self, buffer: int) -> int:
-        return self._new(self.program.buffers[buffer])
+        return self._new(*self.program.buffers[buffer])
 
-    def _new(self, buffer: Buffer) -> int:
-        buffers = self.program.buffers
-        buffers.append(buffer)
-        self.program.origins.kept[len(buffers) - 1] = Kept("a long reduction goes in parts", None, self.kernel.source)
-        return len(buffers) - 1
+    def _new(self, dtype: DType, shape: Shape) -> int:
+        return self.program.keep(dtype, shape, "a long reduction goes in parts", self.kernel.source)
 
     def _noted(self, old: Term, new: Term) -> Term:
         self.terms.became.setdefault(old, {})[new] = None

@@ -13,16 +13,12 @@ from lamina.dtype import DType
 from lamina.layout import Layout
 from lamina.layout.move import Movement, Permute, Range, Reshape, Slice
 from lamina.program.record import (
-    Block,
-    Buffer,
-    Instruction,
-    Kept,
     Kernel,
     Program,
     Shape,
     Store,
     Term,
-    with_blocks,
+    with_kernels,
 )
 
 _TABLES = 4
@@ -41,17 +37,8 @@ def tallied(program: Program) -> Program:
     >>> [each.space for each in tallied(fuse(lower(graph, lambda node: True))).block.instructions]
     [(256,), (4, 256), (4096, 4), (3,), (4, 256)]
     """
-    return replace(program, block=_tallied(program.block, program))
-
-
-def _tallied(block: Block, program: Program) -> Block:
-    done: list[Instruction] = []
-    for each in block.instructions:
-        if isinstance(each, Kernel):
-            done += _in_tables(each, program) or [each]
-        else:
-            done.append(with_blocks(each, lambda inner: _tallied(inner, program)))
-    return Block(tuple(done), block.outputs)
+    block = with_kernels(program.block, lambda kernel: _in_tables(kernel, program) or [kernel])
+    return replace(program, block=block)
 
 
 def _in_tables(kernel: Kernel, program: Program) -> list[Kernel]:
@@ -108,21 +95,17 @@ class _Tables:
         self.buffer = -1
 
     def _new(self, dtype: DType, shape: Shape) -> int:
-        buffers = self.program.buffers
-        buffers.append(Buffer(dtype, shape))
-        why = "integers are added up in several tables at once"
-        self.program.origins.kept[len(buffers) - 1] = Kept(why, None, self.kernel.source)
-        return len(buffers) - 1
+        return self.program.keep(dtype, shape, "integers are added up in several tables at once", self.kernel.source)
 
     def places(self) -> list[Kernel]:
         """Where it takes more than a load to know the places, these come first, in vectors and in few bits."""
+        if max(by.weight for by, _ in self.shifts) <= _A_LOAD:
+            return []
         make, space = self.terms.make, self.kernel.space
         place = self.terms.constant(self.offset, dt.int64)
         for by, stride in self.shifts:
             step = self.terms.constant(stride, dt.int64)
             place = make("add", (place, make("multiply", (by, step), dt.int64)), dt.int64)
-        if max(by.weight for by, _ in self.shifts) <= _A_LOAD:
-            return []
         dtype = dt.uint16 if self.shape[1] <= 1 << 16 else dt.uint32
         buffer = self._new(dtype, space)
         self.offset, load = 0, self.terms.load(buffer, dtype, Layout.contiguous(space))

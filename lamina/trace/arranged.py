@@ -88,7 +88,7 @@ def _append(arr: Any, values: Any, axis: Any = None) -> Any:
 
 def _insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     """Of one element, at a known place."""
-    if type(arr) is not Bounded or arr.ndim != 1 or type(obj) is not int or axis not in (None, 0):
+    if not _is_vector(arr, axis) or type(obj) is not int:
         return NotImplemented
     value = as_array(values)
     if value.size != 1:
@@ -100,10 +100,10 @@ def _insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
 
 def _delete(arr: Any, obj: Any, axis: Any = None) -> Any:
     """Of one element, at a known place."""
-    if type(arr) is not Bounded or arr.ndim != 1 or type(obj) is not int or axis not in (None, 0):
+    if not _is_vector(arr, axis) or type(obj) is not int:
         return NotImplemented
     _expect_place(arr.lengths[0], -obj if obj < 0 else obj + 1, obj)
-    behind = slice(obj + 1 or None, None) if obj != -1 else slice(0, 0)
+    behind = slice(0, 0) if obj == -1 else slice(obj + 1, None)
     return _concat([window(arr, slice(obj)), window(arr, behind)])
 
 
@@ -116,7 +116,7 @@ def _expect_place(length: Value, least: int, place: int) -> None:
 
 def _pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> Any:
     """A vector, with a constant."""
-    if type(array) is not Bounded or array.ndim != 1 or mode != "constant" or options.keys() - {"constant_values"}:
+    if not _is_vector(array, None) or mode != "constant" or options.keys() - {"constant_values"}:
         return NotImplemented
     fill, width = options.get("constant_values", 0), pad_width
     while type(width) in (list, tuple) and len(width) == 1:
@@ -124,8 +124,8 @@ def _pad(array: Any, pad_width: Any, mode: Any = "constant", **options: Any) -> 
     before, after = width if type(width) in (list, tuple) else (width, width)
     if not all(type(each) is int and each >= 0 for each in (before, after)) or not isinstance(fill, (int, float)):
         return NotImplemented
-    parts = [FUNCTIONS["full"](count, fill, dtype=array.dtype) for count in (before, after)]
-    return _concat([parts[0], array, parts[1]])
+    head, tail = (FUNCTIONS["full"](count, fill, dtype=array.dtype) for count in (before, after))
+    return _concat([head, array, tail])
 
 
 # Repeating and moving

@@ -332,6 +332,8 @@ def runs_and_what_is_put_around(m, x):
         np.insert(picked, -1, 7),
         np.delete(picked, 0),
         np.delete(picked, -1),
+        np.insert(picked, 1, 7, axis=-1),
+        np.delete(picked, 1, axis=-1),
         np.pad(picked, (2, 1), constant_values=1.5),
         np.pad(ends, 1),
     )

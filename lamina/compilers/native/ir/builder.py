@@ -1,5 +1,6 @@
 """The builder, with a method for each instruction."""
 
+import operator
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any
@@ -23,6 +24,25 @@ from lamina.compilers.native.ir.types import (
 def _binary(name: str) -> Callable[["IRBuilder", Value, Value], Value]:
     def write(self: "IRBuilder", x: Value, y: Value) -> Value:
         return self._pure(x.type, f"{name} {x.type.text} {x.text}, {y.text}")
+
+    return write
+
+
+def _commutative(
+    name: str, neutral: int, known: Callable[[int, int], int]
+) -> Callable[["IRBuilder", Value, Value], Value]:
+    """Of integers; what is known of constants isn't written."""
+    plain = _binary(name)
+
+    def write(self: "IRBuilder", x: Value, y: Value) -> Value:
+        if isinstance(x, Constant):
+            x, y = y, x
+        if isinstance(y, Constant):
+            if y.constant == neutral:
+                return x
+            if isinstance(x, Constant) and y.type == WORD:
+                return _wrapped(known(x.constant, y.constant))
+        return plain(self, x, y)
 
     return write
 
@@ -93,29 +113,7 @@ class IRBuilder:
     fadd, fsub, fmul, fdiv, frem = map(_binary, ("fadd", "fsub", "fmul", "fdiv", "frem"))
     sub, sdiv, udiv, srem, urem = map(_binary, ("sub", "sdiv", "udiv", "srem", "urem"))
     shl, lshr, ashr, and_, or_, xor = map(_binary, ("shl", "lshr", "ashr", "and", "or", "xor"))
-    _add, _mul = map(_binary, ("add", "mul"))
-
-    def add(self, x: Value, y: Value) -> Value:
-        """The sum of two integers."""
-        if isinstance(x, Constant):
-            x, y = y, x
-        if isinstance(y, Constant):
-            if y.constant == 0:
-                return x
-            if isinstance(x, Constant) and y.type == WORD:
-                return _wrapped(x.constant + y.constant)
-        return self._add(x, y)
-
-    def mul(self, x: Value, y: Value) -> Value:
-        """The product of two integers."""
-        if isinstance(x, Constant):
-            x, y = y, x
-        if isinstance(y, Constant):
-            if y.constant == 1:
-                return x
-            if isinstance(x, Constant) and y.type == WORD:
-                return _wrapped(x.constant * y.constant)
-        return self._mul(x, y)
+    add, mul = _commutative("add", 0, operator.add), _commutative("mul", 1, operator.mul)
 
     def neg(self, x: Value) -> Value:
         """An integer with the other sign."""
