@@ -4,6 +4,7 @@ Where the branches leave things that can't be merged (see `lamina.trace.merge`),
 its number arguments are pinned, or the loop that decides it is unrolled.
 """
 
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -17,6 +18,8 @@ from lamina.trace.names import RUNTIME
 from lamina.trace.scope import Scope, next_serial, raised_at
 from lamina.trace.state import CannotMerge, Get, Put, Untraceable, apart, demand
 from lamina.trace.value import Value
+
+_CALLS_ITSELF = "a function calls itself in one of them"
 
 
 def branch(
@@ -67,7 +70,18 @@ def branch(
     put(merged.finish(state))
 
 
+def _is_deep() -> bool:
+    """Whether calls are so deep that what Python calls of itself, as a finalizer of garbage, may soon have no room."""
+    try:
+        sys._getframe(sys.getrecursionlimit() * 9 // 10)
+    except ValueError:  # there are fewer
+        return False
+    return True
+
+
 def _run(scope: Scope, body: Callable[[], Any], get: Get) -> Side:
+    if _is_deep():
+        raise CannotMerge(_CALLS_ITSELF)
     with apart(scope, is_branch=True) as (effects, layer):
         raised: Exception | None = None
         try:
@@ -75,7 +89,7 @@ def _run(scope: Scope, body: Callable[[], Any], get: Get) -> Side:
         except (TraceError, NotImplementedError, CannotMerge):
             raise
         except RecursionError as error:  # a function that calls itself until the predicate ends it
-            raise CannotMerge("a function calls itself in one of them") from error
+            raise CannotMerge(_CALLS_ITSELF) from error
         except Exception as error:
             raised = error
             if any(type(arg) is Value for arg in error.args):

@@ -1,6 +1,8 @@
 """Python's branches on what is traced: decorated, each program is the undecorated one."""
 
+import importlib
 import inspect
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -487,3 +489,25 @@ def test_one_branch_is_one_node() -> None:
 
     graph = lamina.trace(program, np.ones(3))
     assert sum(node.op == "cond" for node in all_nodes(graph.outputs)) <= 2
+
+
+def test_a_function_that_calls_itself_leaves_room_for_finalizers(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Garbage may be collected at any depth; a finalizer that has no room prints an error, and frees nothing."""
+    branch = importlib.import_module("lamina.trace.branch")
+    depths: list[int] = []
+    run = branch._run
+
+    def noted(*args: Any) -> Any:
+        depths.append(len(inspect.stack(0)))
+        return run(*args)
+
+    monkeypatch.setattr(branch, "_run", noted)
+
+    def program(x, n):
+        def factorial(k):
+            return 1 if k <= 1 else k * factorial(k - 1)
+
+        return x * factorial(n)
+
+    np.testing.assert_array_equal(lamina.defn(program, strict=True)(np.ones(3), 5), np.full(3, 120.0))
+    assert len(depths) > 50 and max(depths) < 0.95 * sys.getrecursionlimit()
